@@ -1,0 +1,31 @@
+#pragma once
+
+#include "base/base.h"
+
+struct engine;
+struct err;
+struct recipe;
+
+#define CONTAINER_ID 65
+struct container_state {
+	bool running, oom_killed;
+	int exit_code;
+	char status[16];
+};
+struct container_row {
+	char id[CONTAINER_ID];
+	int64_t deadline_wall_s; /* from its label, 0: none */
+	char role[16];
+};
+
+/* Creates from the recipe; warnings are failures unless every one is about a limit in `optional` (comma list). ERR_IMAGE when the image is not there. */
+int container_create(struct engine *e, const struct recipe *r, const char *optional, char *out_id, struct err *err);
+/* Attach to stdin, stdout and stderr before start; returns the stream's descriptor or -1. */
+int container_attach(struct engine *e, const char *id, struct err *err);
+int container_start(struct engine *e, const char *id, struct err *err);
+int container_kill(struct engine *e, const char *id, struct err *err);
+/* Removes by force with its volumes, and confirms by inspect that it is gone (trap 12). Gone already is success. */
+int container_remove(struct engine *e, const char *id, struct err *err);
+int container_inspect(struct engine *e, const char *id, struct container_state *out, struct err *err);
+/* All with our instance label, running or not; *out_rows is the caller's (free). */
+int container_list(struct engine *e, const char *instance, struct container_row **out_rows, size_t *out_count, struct err *err);

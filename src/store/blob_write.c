@@ -107,7 +107,9 @@ static int find_type(struct blob_write *w, struct err *err)
 {
 	if (!w->head)
 		return 0;
-	snprintf(w->blob.mime, sizeof(w->blob.mime), "%s", mime_of(w->head, w->head_len));
+	/* libmagic has words of its own for nothing, which are no types. */
+	snprintf(w->blob.mime, sizeof(w->blob.mime), "%s",
+		 w->head_len ? mime_of(w->head, w->head_len) : "application/octet-stream");
 	free(steal(&w->head));
 	return mimelist_permit(w->rules.allow, w->rules.deny, w->blob.mime, err);
 }

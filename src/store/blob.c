@@ -41,11 +41,12 @@ static int not_found(const char *id, int sys, struct err *err)
 /* The folder of two digits that holds the id's folder. */
 static int open_shelf(const struct store *s, const char *tenant, const char *id, struct err *err)
 {
-	const char two[3] = { id[0], id[1], '\0' };
+	char two[3] = "";
 	int fd;
 
 	if (blob_id_check(id, err) < 0)
 		return -1;
+	memcpy(two, id, 2);
 	fd = store_dir(s, tenant, two, false);
 	return fd < 0 ? not_found(id, errno, err) : fd;
 }

@@ -1,11 +1,12 @@
 /*
- * Property: a body means the same however it is cut. The input's first two bytes choose the cutting and the limits, the rest is the body; it is
- * parsed whole, byte by byte, and in pieces of changing size, and the texts of all events and of the error must be equal.
+ * Property: a body means the same however it is cut. The input's first two bytes choose the cutting
+ * and the limits, the rest is the body; it is parsed whole, byte by byte, and in pieces of changing
+ * size, and the texts of all events and of the error must be equal.
  */
-#include <stdlib.h>
-
 #include "base/err.h"
 #include "fuzz/part_log.h"
+
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +37,9 @@ static const char *type_for(uint8_t choice)
 
 static struct multipart_limits limits_for(uint8_t choice)
 {
-	struct multipart_limits l = { .body_bytes = 1 << 20, .body_name = "X", .field_bytes = 1 << 16, .parts = 16 };
+	struct multipart_limits l = {
+		.body_bytes = 1 << 20, .body_name = "X", .field_bytes = 1 << 16, .parts = 16
+	};
 
 	if (choice & 4)
 		l.field_bytes = 9;
@@ -53,14 +56,17 @@ static void parse(struct strbuf *log, const uint8_t *data, size_t size, struct c
 	struct multipart_limits limits = limits_for(data[1]);
 
 	strbuf_reset(log);
-	part_log_run(log, type_for(data[1]), &limits, (const char *)data + 2, size - 2, next_size, &c);
+	part_log_run(log, type_for(data[1]), &limits, (const char *)data + 2, size - 2, next_size,
+		     &c);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(strbuf) whole = STRBUF(PART_LOG_MAX);
 	AUTO(strbuf) cut = STRBUF(PART_LOG_MAX);
-	struct cutter cuts[] = { { .max = 1 }, { .max = 7, .state = 1 }, { .max = 90, .state = 1 } };
+	struct cutter cuts[] = { { .max = 1 },
+				 { .max = 7, .state = 1 },
+				 { .max = 90, .state = 1 } };
 
 	if (size < 2)
 		return 0;

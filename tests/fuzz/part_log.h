@@ -4,12 +4,13 @@
 #include "wire/multipart.h"
 
 /*
- * The events of a form as one text, in which pieces of content are joined: two parses that mean the same have the same text. For the unit tests and the
- * fuzz target, hence functions in a header.
+ * The events of a form as one text, in which pieces of content are joined: two parses that mean the
+ * same have the same text. For the unit tests and the fuzz target, hence functions in a header.
  */
 #define PART_LOG_MAX (8 << 20)
 
-static inline int part_log_begin(void *arg, const struct multipart_head *head, struct err *err UNUSED)
+static inline int part_log_begin(void *arg, const struct multipart_head *head,
+				 struct err *err UNUSED)
 {
 	struct strbuf *log = arg;
 
@@ -32,11 +33,14 @@ static inline int part_log_end(void *arg, struct err *err UNUSED)
 	return 0;
 }
 
-static const struct multipart_events part_log_events = { part_log_begin, part_log_data, part_log_end };
+static const struct multipart_events part_log_events = { part_log_begin, part_log_data,
+							 part_log_end };
 
-/* Parses a body in pieces whose sizes `next` gives (at least 1 each), and ends the text with "ok" or the error. */
-static inline void part_log_run(struct strbuf *log, const char *type, const struct multipart_limits *limits,
-				const char *body, size_t len, size_t (*next)(void *arg), void *arg)
+/* Parses a body in pieces whose sizes `next` gives (at least 1 each), and ends the text with "ok"
+ * or the error. */
+static inline void part_log_run(struct strbuf *log, const char *type,
+				const struct multipart_limits *limits, const char *body, size_t len,
+				size_t (*next)(void *arg), void *arg)
 {
 	struct err err = ERR_INIT;
 	struct multipart m;

@@ -1,5 +1,10 @@
-/* An empty store in the run's temporary folder. What is on disk is asked with ftw, not with the code under test. */
+/* An empty store in the run's temporary folder. What is on disk is asked with ftw, not with the
+ * code under test. */
 #include "unit/store/store_fixture.h"
+
+#include "base/err.h"
+#include "store/mime.h"
+#include "support/tool.h"
 
 #include <check.h>
 #include <errno.h>
@@ -7,15 +12,13 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/err.h"
-#include "store/mime.h"
-#include "support/tool.h"
-
 struct store store = STORE_INIT;
 char *store_path;
 struct err err;
 
-const struct blob_rules store_rules = { .max_bytes = 1 << 20, .max_name = "MAX_FILE_SIZE_MB", .ttl_ms = 3600000 };
+const struct blob_rules store_rules = { .max_bytes = 1 << 20,
+					.max_name = "MAX_FILE_SIZE_MB",
+					.ttl_ms = 3600000 };
 
 void store_reopen(const char *path)
 {
@@ -42,7 +45,8 @@ void store_teardown(void)
 	store_path = NULL;
 }
 
-int put(const char *name, const void *data, size_t len, const struct blob_rules *rules, struct blob *out)
+int put(const char *name, const void *data, size_t len, const struct blob_rules *rules,
+	struct blob *out)
 {
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 
@@ -62,7 +66,9 @@ static void pattern(uint8_t *out, size_t from, size_t len, unsigned seed)
 
 int put_bytes(const char *name, size_t len, unsigned seed, struct blob *out)
 {
-	static const struct blob_rules wide = { .max_bytes = 1LL << 40, .max_name = "X", .ttl_ms = 3600000 };
+	static const struct blob_rules wide = { .max_bytes = 1LL << 40,
+						.max_name = "X",
+						.ttl_ms = 3600000 };
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	uint8_t piece[10000];
 
@@ -82,7 +88,8 @@ void put_text(const char *name, const char *text, char *out_id)
 {
 	AUTO(blob) b = { 0 };
 
-	ck_assert_msg(put(name, text, strlen(text), &store_rules, &b) == 0, "%s; %s", err.text, err.cause);
+	ck_assert_msg(put(name, text, strlen(text), &store_rules, &b) == 0, "%s; %s", err.text,
+		      err.cause);
 	memcpy(out_id, b.id, sizeof(b.id));
 }
 

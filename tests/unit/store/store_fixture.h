@@ -22,7 +22,8 @@ void store_reopen(const char *path);
 /* 1 MiB, no MIME rules, one hour. */
 extern const struct blob_rules store_rules;
 /* Writes a file whole; 0 or -1 with err. *out may be NULL. */
-int put(const char *name, const void *data, size_t len, const struct blob_rules *rules, struct blob *out);
+int put(const char *name, const void *data, size_t len, const struct blob_rules *rules,
+	struct blob *out);
 /* The same with `len` bytes of a pattern that depends on seed, given in pieces of 10,000. */
 int put_bytes(const char *name, size_t len, unsigned seed, struct blob *out);
 /* A text, by the default rules, which must succeed; the id is copied to out. */

@@ -1,15 +1,16 @@
-/* Stored files one at a time: what comes back, what is refused, and what a damaged store looks like. */
-#include <check.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+/* Stored files one at a time: what comes back, what is refused, and what a damaged store looks
+ * like. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "store/mime.h"
 #include "support/tool.h"
 #include "unit/store/store_fixture.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define UNKNOWN "3f2b8a54-1c1d-4e3a-9c55-0123456789ab"
 
@@ -29,7 +30,8 @@ START_TEST(stores_and_returns)
 	ck_assert_str_eq(read_back.name, "a b.txt");
 	ck_assert_int_eq(read_back.size, 3);
 	ck_assert_str_eq(read_back.mime, "text/plain");
-	ck_assert_str_eq(read_back.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	ck_assert_str_eq(read_back.sha256,
+			 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	ck_assert_int_ge(read_back.created_ms, before);
 	ck_assert_int_le(read_back.created_ms, clock_wall_ms());
 	ck_assert_int_eq(read_back.expires_ms, read_back.created_ms + 3600000);
@@ -66,8 +68,19 @@ END_TEST
 START_TEST(keeps_names)
 {
 	char longest[256];
-	const char *const names[] = { "Relev\u00e9 \u2013 \u00e9t\u00e9 (v1).csv", " ", "-rf", ".hidden", "...", "a\"b'c",
-				      "a\\b", "..\\x", "\U0001f40d", "out/a/x.txt", "C:x", "%2e%2e", longest };
+	const char *const names[] = { "Relev\u00e9 \u2013 \u00e9t\u00e9 (v1).csv",
+				      " ",
+				      "-rf",
+				      ".hidden",
+				      "...",
+				      "a\"b'c",
+				      "a\\b",
+				      "..\\x",
+				      "\U0001f40d",
+				      "out/a/x.txt",
+				      "C:x",
+				      "%2e%2e",
+				      longest };
 
 	memset(longest, 'n', 255);
 	longest[255] = '\0';
@@ -85,8 +98,8 @@ END_TEST
 START_TEST(refuses_names)
 {
 	char too_long[257];
-	const char *const names[] = { "",    ".",	 "..",	     "../x", "/x",     "a/../x",  "a//b",
-				      "a/",  "./a",	 "a\nb",     "\x7f", "\xff",   "a\xc3",	  too_long };
+	const char *const names[] = { "",   ".",   "..",   "../x", "/x",   "a/../x", "a//b",
+				      "a/", "./a", "a\nb", "\x7f", "\xff", "a\xc3",  too_long };
 
 	memset(too_long, 'n', 256);
 	too_long[256] = '\0';
@@ -101,12 +114,23 @@ END_TEST
 START_TEST(refuses_ids)
 {
 	static const char *const bad[] = {
-		"", "a", "..", "../../etc/passwd", "3F2B8A54-1C1D-4E3A-9C55-0123456789AB",
-		"3f2b8a54-1c1d-1e3a-9c55-0123456789ab", "3f2b8a54-1c1d-4e3a-7c55-0123456789ab",
-		"3f2b8a541c1d4e3a9c550123456789ab", "{3f2b8a54-1c1d-4e3a-9c55-0123456789ab}",
-		"3f2b8a54-1c1d-4e3a-9c55-0123456789abc", "3f2b8a54-1c1d-4e3a-9c55-0123456789a",
-		" 3f2b8a54-1c1d-4e3a-9c55-0123456789ab", "3f2b8a54-1c1d-4e3a-9c55-0123456789ab/",
-		"3f2b8a54/1c1d/4e3a/9c55/0123456789ab", "%33f2b8a54-1c1d-4e3a-9c55-0123456789", "tmp", "usage",
+		"",
+		"a",
+		"..",
+		"../../etc/passwd",
+		"3F2B8A54-1C1D-4E3A-9C55-0123456789AB",
+		"3f2b8a54-1c1d-1e3a-9c55-0123456789ab",
+		"3f2b8a54-1c1d-4e3a-7c55-0123456789ab",
+		"3f2b8a541c1d4e3a9c550123456789ab",
+		"{3f2b8a54-1c1d-4e3a-9c55-0123456789ab}",
+		"3f2b8a54-1c1d-4e3a-9c55-0123456789abc",
+		"3f2b8a54-1c1d-4e3a-9c55-0123456789a",
+		" 3f2b8a54-1c1d-4e3a-9c55-0123456789ab",
+		"3f2b8a54-1c1d-4e3a-9c55-0123456789ab/",
+		"3f2b8a54/1c1d/4e3a/9c55/0123456789ab",
+		"%33f2b8a54-1c1d-4e3a-9c55-0123456789",
+		"tmp",
+		"usage",
 	};
 	char path[BLOB_PATH_BYTES];
 	struct blob b;
@@ -129,7 +153,8 @@ END_TEST
 
 START_TEST(keeps_tenants_apart)
 {
-	static const char *const bad[] = { "", ".", "..", "a/b", "-a", "_a", "A", "a.b", "a b", "usage", "\xc3\xa9" };
+	static const char *const bad[] = { "",	".",   "..",  "a/b",   "-a",	  "_a",
+					   "A", "a.b", "a b", "usage", "\xc3\xa9" };
 	char id[IDENT_UUID];
 	struct blob b;
 
@@ -149,7 +174,9 @@ END_TEST
 
 START_TEST(bounds_size)
 {
-	const struct blob_rules ten = { .max_bytes = 10, .max_name = "MAX_FILE_SIZE_MB", .ttl_ms = 1000 };
+	const struct blob_rules ten = { .max_bytes = 10,
+					.max_name = "MAX_FILE_SIZE_MB",
+					.ttl_ms = 1000 };
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	AUTO(blob) b = { 0 };
 
@@ -175,7 +202,8 @@ START_TEST(stores_empty_files)
 
 	ck_assert_int_eq(put("empty", "", 0, &store_rules, &b), 0);
 	ck_assert_int_eq(b.size, 0);
-	ck_assert_str_eq(b.sha256, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	ck_assert_str_eq(b.sha256,
+			 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	ck_assert_str_eq(b.mime, "application/octet-stream");
 	ck_assert(same_bytes(b.id, 0, 0));
 	check_counters();
@@ -184,7 +212,8 @@ END_TEST
 
 START_TEST(hashes_and_types_any_cutting)
 {
-	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0\x1f\x15\xc4\x89";
+	static const char png[] =
+		"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0\x1f\x15\xc4\x89";
 	AUTO(blob) whole = { 0 };
 
 	ck_assert_int_eq(put("x.txt", png, sizeof(png) - 1, &store_rules, &whole), 0);
@@ -195,7 +224,9 @@ START_TEST(hashes_and_types_any_cutting)
 
 		ck_assert_int_eq(blob_write_open(&w, &store, "t", "x", &store_rules, &err), 0);
 		for (size_t i = 0; i < sizeof(png) - 1; i += step)
-			ck_assert_int_eq(blob_write_add(&w, png + i, MIN(step, sizeof(png) - 1 - i), &err), 0);
+			ck_assert_int_eq(
+				blob_write_add(&w, png + i, MIN(step, sizeof(png) - 1 - i), &err),
+				0);
 		ck_assert_int_eq(blob_write_commit(&w, &b, &err), 0);
 		ck_assert_str_eq(b.mime, whole.mime);
 		ck_assert_str_eq(b.sha256, whole.sha256);
@@ -205,15 +236,22 @@ END_TEST
 
 START_TEST(refuses_types)
 {
-	const struct blob_rules no_images = { .max_bytes = 1 << 20, .max_name = "X", .deny = "image/*" };
-	const struct blob_rules texts = { .max_bytes = 1 << 20, .max_name = "X", .allow = "text/*" };
+	const struct blob_rules no_images = { .max_bytes = 1 << 20,
+					      .max_name = "X",
+					      .deny = "image/*" };
+	const struct blob_rules texts = { .max_bytes = 1 << 20,
+					  .max_name = "X",
+					  .allow = "text/*" };
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	char gif[LIMIT_MIME_BYTES] = "GIF89a\1\0\1\0\x80\0\0";
 
-	/* A small one at its end, whatever its name says; a large one as soon as its type is known. */
+	/* A small one at its end, whatever its name says; a large one as soon as its type is known.
+	 */
 	ck_assert_int_eq(put("a.txt", gif, 40, &no_images, NULL), -1);
 	ck_assert_int_eq(err.code, ERR_MEDIA_TYPE);
-	ck_assert_msg(strstr(err.text, "image/gif") && strstr(err.text, "UPLOAD_DENY has 'image/*'"), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "image/gif") &&
+			      strstr(err.text, "UPLOAD_DENY has 'image/*'"),
+		      "%s", err.text);
 	ck_assert_int_eq(put("a.txt", gif, 40, &texts, NULL), -1);
 	ck_assert_msg(strstr(err.text, "UPLOAD_ALLOW is 'text/*'"), "%s", err.text);
 	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a.txt", &no_images, &err), 0);
@@ -282,8 +320,10 @@ START_TEST(expires)
 	ck_assert_msg(strstr(err.cause, "expired"), "%s", err.cause);
 	ck_assert_int_eq(blob_delete(&store, "t", b.id, &err), -1);
 	ck_assert_int_eq(kept.expires_ms, 0);
-	/* Sweeps, even far ahead in time, take only what has an end; its time is looked at in seconds first. */
-	ck_assert_int_eq(sweep_run(&store, clock_wall_ms() + 100LL * 365 * 86400000, NULL, &swept, &err), 0);
+	/* Sweeps, even far ahead in time, take only what has an end; its time is looked at in
+	 * seconds first. */
+	ck_assert_int_eq(
+		sweep_run(&store, clock_wall_ms() + 100LL * 365 * 86400000, NULL, &swept, &err), 0);
 	ck_assert_int_eq(swept.expired, 1);
 	ck_assert_int_eq(swept.damaged, 0);
 	ck_assert_int_eq(swept.usage.files, 1);
@@ -302,13 +342,21 @@ static void damage(const char *id, const char *part, const char *text)
 START_TEST(takes_damaged_files_for_none)
 {
 	static const char *const metas[] = {
-		"", "{", "[]", "{}", "null", "{\"name\": 1}",
-		"{\"name\": \"a\", \"mime\": \"a/b\", \"sha256\": \"00\", \"size\": 3, \"created_ms\": 1, \"expires_ms\": 0}",
+		"",
+		"{",
+		"[]",
+		"{}",
+		"null",
+		"{\"name\": 1}",
+		"{\"name\": \"a\", \"mime\": \"a/b\", \"sha256\": \"00\", \"size\": 3, "
+		"\"created_ms\": 1, \"expires_ms\": 0}",
 		"{\"name\": \"../a\", \"mime\": \"a/b\", \"sha256\": "
-		"\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\", \"size\": 3, \"created_ms\": 1, "
+		"\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\", \"size\": "
+		"3, \"created_ms\": 1, "
 		"\"expires_ms\": 0}",
 		"{\"name\": \"a\", \"mime\": \"a/b\", \"sha256\": "
-		"\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\", \"size\": -3, \"created_ms\": 1, "
+		"\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\", \"size\": "
+		"-3, \"created_ms\": 1, "
 		"\"expires_ms\": 0}",
 	};
 	char id[IDENT_UUID], huge[LIMIT_META_BYTES + 100];
@@ -333,9 +381,12 @@ START_TEST(takes_damaged_files_for_none)
 	damage(id, "meta.json", huge);
 	ck_assert_int_eq(blob_stat(&store, "t", id, &b, &err), -1);
 	/* It may be the disk's fault, so it stays for a day. */
-	ck_assert_int_eq(sweep_run(&store, clock_wall_ms() + LIMIT_DAMAGED_MS / 2, NULL, &swept, &err), 0);
+	ck_assert_int_eq(
+		sweep_run(&store, clock_wall_ms() + LIMIT_DAMAGED_MS / 2, NULL, &swept, &err), 0);
 	ck_assert_int_eq(swept.damaged, 0);
-	ck_assert_int_eq(sweep_run(&store, clock_wall_ms() + LIMIT_DAMAGED_MS + 1000, NULL, &swept, &err), 0);
+	ck_assert_int_eq(
+		sweep_run(&store, clock_wall_ms() + LIMIT_DAMAGED_MS + 1000, NULL, &swept, &err),
+		0);
 	ck_assert_int_eq(swept.damaged, 1);
 	ck_assert_int_eq(files_on_disk(), 0);
 	check_counters();

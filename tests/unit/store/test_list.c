@@ -1,12 +1,13 @@
-/* Pages: their order, and that a walk over them meets every file once whatever happens meanwhile. */
-#include <check.h>
-#include <sys/stat.h>
-
+/* Pages: their order, and that a walk over them meets every file once whatever happens meanwhile.
+ */
 #include "base/clock.h"
 #include "base/err.h"
 #include "support/tool.h"
 #include "unit/store/store_fixture.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <sys/stat.h>
 
 #define MANY 40
 
@@ -87,13 +88,16 @@ START_TEST(survives_deletes_and_additions)
 			else
 				seen[at]++;
 		}
-		/* The last of this page, which the cursor names, and one that may be still to come. */
+		/* The last of this page, which the cursor names, and one that may be still to come.
+		 */
 		if (page.count && index_of(page.items[page.count - 1].id) >= 0) {
-			int victims[] = { index_of(page.items[page.count - 1].id), MANY - 1 - added };
+			int victims[] = { index_of(page.items[page.count - 1].id),
+					  MANY - 1 - added };
 
 			for (int v = 0; v < 2; v++) {
 				if (!deleted[victims[v]]++)
-					ck_assert_int_eq(blob_delete(&store, "t", ids[victims[v]], &err), 0);
+					ck_assert_int_eq(
+						blob_delete(&store, "t", ids[victims[v]], &err), 0);
 			}
 		}
 		if (added < 5) {
@@ -163,14 +167,22 @@ END_TEST
 
 START_TEST(refuses_cursors)
 {
-	static const char *const bad[] = { "x", ".", "1", "1.", "1.x", "x.3f2b8a54-1c1d-4e3a-9c55-0123456789ab",
-					   "3f2b8a54-1c1d-4e3a-9c55-0123456789ab",
-					   "1.3f2b8a54-1c1d-4e3a-9c55-0123456789ab ",
-					   "99999999999999999999999999.3f2b8a54-1c1d-4e3a-9c55-0123456789ab" };
+	static const char *const bad[] = {
+		"x",
+		".",
+		"1",
+		"1.",
+		"1.x",
+		"x.3f2b8a54-1c1d-4e3a-9c55-0123456789ab",
+		"3f2b8a54-1c1d-4e3a-9c55-0123456789ab",
+		"1.3f2b8a54-1c1d-4e3a-9c55-0123456789ab ",
+		"99999999999999999999999999.3f2b8a54-1c1d-4e3a-9c55-0123456789ab"
+	};
 	struct blob_list page;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		ck_assert_msg(blob_list_load(&page, &store, "t", bad[i], 10, &err) < 0, "%s", bad[i]);
+		ck_assert_msg(blob_list_load(&page, &store, "t", bad[i], 10, &err) < 0, "%s",
+			      bad[i]);
 		ck_assert_int_eq(err.code, ERR_INVALID);
 	}
 }

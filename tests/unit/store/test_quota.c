@@ -1,16 +1,16 @@
 /* Limits of what is stored, and that no number of processes at once gets past them. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "support/tool.h"
+#include "unit/store/store_fixture.h"
+#include "unit/suites.h"
+
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "support/tool.h"
-#include "unit/store/store_fixture.h"
-#include "unit/suites.h"
 
 START_TEST(bounds_bytes)
 {
@@ -21,7 +21,8 @@ START_TEST(bounds_bytes)
 	/* 30 are left, and all of them can be used. */
 	ck_assert_int_eq(put("b", "0123456789012345678901234567890", 31, &store_rules, NULL), -1);
 	ck_assert_int_eq(err.code, ERR_STORE_FULL);
-	ck_assert_msg(strstr(err.text, "caller's file store is full: at most 100 bytes"), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "caller's file store is full: at most 100 bytes"), "%s",
+		      err.text);
 	ck_assert_int_eq(put("b", "012345678901234567890123456789", 30, &store_rules, NULL), 0);
 	ck_assert_int_eq(put("c", "0", 1, &store_rules, NULL), -1);
 	/* Nothing is still a file. */
@@ -81,7 +82,8 @@ START_TEST(claims_while_writing)
 	store.limits = (struct store_limits){ .tenant_bytes = LIMIT_CLAIM_BYTES };
 	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &wide, &err), 0);
 	ck_assert_int_eq(blob_write_add(&w, "x", 1, &err), 0);
-	/* The first byte has taken a whole step, so another writer finds no room until this one is done. */
+	/* The first byte has taken a whole step, so another writer finds no room until this one is
+	 * done. */
 	ck_assert_int_eq(quota_read(&store, "t", &total, &tenant, &err), 0);
 	ck_assert_int_eq(tenant.bytes, LIMIT_CLAIM_BYTES);
 	check_counters();
@@ -97,7 +99,9 @@ END_TEST
 
 START_TEST(counts_anew_what_it_cannot_read)
 {
-	static const char *const records[] = { "", "x", "0000000000000000 0000000000000000",
+	static const char *const records[] = { "",
+					       "x",
+					       "0000000000000000 0000000000000000",
 					       "ffffffffffffffff 0000000000000000\n",
 					       "0000000000000000_0000000000000000\n",
 					       "0000000000000000 0000000000000000\n\n" };
@@ -172,7 +176,8 @@ static void put_quarter(unsigned seed)
 	if (read(gate[0], &byte, 1) != 0)
 		_exit(3);
 	for (;;) {
-		if (put("a", block, sizeof(block), &(struct blob_rules){ .max_bytes = 25000, .max_name = "X" }, NULL) == 0)
+		if (put("a", block, sizeof(block),
+			&(struct blob_rules){ .max_bytes = 25000, .max_name = "X" }, NULL) == 0)
 			_exit(0);
 		_exit(err.code == ERR_STORE_FULL ? 1 : 2);
 	}
@@ -217,7 +222,9 @@ static unsigned next_random(unsigned *state)
 
 static void write_some(unsigned *random)
 {
-	const struct blob_rules rules = { .max_bytes = 1 << 22, .max_name = "X", .ttl_ms = 3600000 };
+	const struct blob_rules rules = { .max_bytes = 1 << 22,
+					  .max_name = "X",
+					  .ttl_ms = 3600000 };
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	AUTO(blob) b = { 0 };
 	static char block[40000];
@@ -255,7 +262,8 @@ static void keep_sweeping(unsigned seed)
 	(void)seed;
 	for (int i = 0; i < 100; i++) {
 		/* As if every folder were old: only the locks tell what is alive. */
-		if (sweep_run(&store, clock_wall_ms() + LIMIT_STALE_MS + 60000, NULL, &swept, &err) < 0)
+		if (sweep_run(&store, clock_wall_ms() + LIMIT_STALE_MS + 60000, NULL, &swept,
+			      &err) < 0)
 			_exit(21);
 		if (swept.expired || swept.damaged)
 			_exit(22);

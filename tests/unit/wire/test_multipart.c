@@ -1,12 +1,12 @@
 /*
- * The form parser: what a body means, whatever way it is cut. Every row is fed whole, byte by byte, and cut in two at every place; the texts of all
- * must be the same.
+ * The form parser: what a body means, whatever way it is cut. Every row is fed whole, byte by byte,
+ * and cut in two at every place; the texts of all must be the same.
  */
-#include <check.h>
-
 #include "base/err.h"
 #include "fuzz/part_log.h"
 #include "unit/suites.h"
+
+#include <check.h>
 
 #define TYPE "multipart/form-data; boundary=XX"
 #define CD "Content-Disposition: form-data; "
@@ -32,8 +32,8 @@ static size_t next_piece(void *arg)
 	return p->count++ == 0 ? p->first : p->rest;
 }
 
-static void parse(struct strbuf *log, const struct multipart_limits *l, const char *type, const char *body,
-		  size_t len, size_t first, size_t rest)
+static void parse(struct strbuf *log, const struct multipart_limits *l, const char *type,
+		  const char *body, size_t len, size_t first, size_t rest)
 {
 	struct pieces p = { .first = first, .rest = rest };
 
@@ -47,15 +47,17 @@ static void check_bytes(const struct multipart_limits *l, const struct row *r, s
 	AUTO(strbuf) log = STRBUF(PART_LOG_MAX);
 
 	parse(&log, l, type, r->body, len, len + 1, 1);
-	ck_assert_msg(log.len == strlen(log.buf) && strcmp(log.buf, r->want) == 0, "%s\n gave %s\nwanted %s",
-		      r->body, log.buf, r->want);
+	ck_assert_msg(log.len == strlen(log.buf) && strcmp(log.buf, r->want) == 0,
+		      "%s\n gave %s\nwanted %s", r->body, log.buf, r->want);
 	for (size_t cut = 1; cut < len; cut++) {
 		parse(&log, l, type, r->body, len, cut, len);
-		ck_assert_msg(strcmp(log.buf, r->want) == 0, "%s\ncut at %zu gave %s", r->body, cut, log.buf);
+		ck_assert_msg(strcmp(log.buf, r->want) == 0, "%s\ncut at %zu gave %s", r->body, cut,
+			      log.buf);
 	}
 	for (size_t step = 1; step <= 7; step++) {
 		parse(&log, l, type, r->body, len, step, step);
-		ck_assert_msg(strcmp(log.buf, r->want) == 0, "%s\nby %zu gave %s", r->body, step, log.buf);
+		ck_assert_msg(strcmp(log.buf, r->want) == 0, "%s\nby %zu gave %s", r->body, step,
+			      log.buf);
 	}
 }
 
@@ -76,8 +78,8 @@ START_TEST(takes_forms_apart)
 		{ PART("name=\"a\"") "hello" END, "<a>hello</>ok" },
 		{ PART("name=a") "hello\r\n--XX--", "<a>hello</>ok" },
 		/* Fields before and after several files. */
-		{ PART("name=a") "1\r\n" PART("name=f; filename=x") "2\r\n" PART("name=f; filename=y") "3\r\n" PART(
-			  "name=b") "4" END,
+		{ PART("name=a") "1\r\n" PART("name=f; filename=x") "2\r\n" PART(
+			  "name=f; filename=y") "3\r\n" PART("name=b") "4" END,
 		  "<a>1</><f|x>2</><f|y>3</><b>4</>ok" },
 		/* No parts at all is what a form without fields sends. */
 		{ "--XX--\r\n", "ok" },
@@ -93,7 +95,8 @@ START_TEST(takes_forms_apart)
 		{ PART("name=a") "x--XX--\n--XX\n" END, "<a>x--XX--\n--XX\n</>ok" },
 		{ PART("name=a") "--XY" END, "<a>--XY</>ok" },
 		/* Preamble, epilogue, blanks after the boundary. */
-		{ "pre\r\namble --XX\r\n" PART("name=a") "1" END "epi\r\n--XX\r\nlogue", "<a>1</>ok" },
+		{ "pre\r\namble --XX\r\n" PART("name=a") "1" END "epi\r\n--XX\r\nlogue",
+		  "<a>1</>ok" },
 		{ "--XX \t \r\n" CD "name=a\r\n\r\n1\r\n--XX-- \r\n", "<a>1</>ok" },
 		/* Bytes of any kind are content. */
 		{ PART("name=f; filename=b") "\xff\xfe\x01\x80" END, "<f|b>\xff\xfe\x01\x80</>ok" },
@@ -106,21 +109,34 @@ END_TEST
 START_TEST(refuses_broken_bodies)
 {
 	static const struct row rows[] = {
-		{ "", "!bad_multipart: The body does not contain the boundary that Content-Type names." },
-		{ "no form", "!bad_multipart: The body does not contain the boundary that Content-Type names." },
-		{ "x--XX--", "!bad_multipart: The body does not contain the boundary that Content-Type names." },
-		{ PART("name=a") "1", "<a>1!bad_multipart: The body ends before the closing boundary." },
-		{ PART("name=a") "1\r\n--XX", "<a>1</>!bad_multipart: The body ends before the closing boundary." },
-		{ PART("name=a") "1\r\n--XX-", "<a>1</>!bad_multipart: The body ends before the closing boundary." },
-		{ PART("name=a") "1\r\n--XX\r\n", "<a>1</>!bad_multipart: The body ends before the closing boundary." },
-		{ PART("name=a") "1\r\n--X", "<a>1!bad_multipart: The body ends before the closing boundary." },
-		{ "--XX\r\nContent-Dis", "!bad_multipart: The body ends before the closing boundary." },
+		{ "", "!bad_multipart: The body does not contain the boundary that Content-Type "
+		      "names." },
+		{ "no form", "!bad_multipart: The body does not contain the boundary that "
+			     "Content-Type names." },
+		{ "x--XX--", "!bad_multipart: The body does not contain the boundary that "
+			     "Content-Type names." },
+		{ PART("name=a") "1",
+		  "<a>1!bad_multipart: The body ends before the closing boundary." },
+		{ PART("name=a") "1\r\n--XX",
+		  "<a>1</>!bad_multipart: The body ends before the closing boundary." },
+		{ PART("name=a") "1\r\n--XX-",
+		  "<a>1</>!bad_multipart: The body ends before the closing boundary." },
+		{ PART("name=a") "1\r\n--XX\r\n",
+		  "<a>1</>!bad_multipart: The body ends before the closing boundary." },
+		{ PART("name=a") "1\r\n--X",
+		  "<a>1!bad_multipart: The body ends before the closing boundary." },
+		{ "--XX\r\nContent-Dis",
+		  "!bad_multipart: The body ends before the closing boundary." },
 		{ PART("name=a") "1\r\n--XXY\r\n" END,
-		  "<a>1</>!bad_multipart: A line begins with the boundary and goes on with other bytes." },
-		{ "--XX-x", "!bad_multipart: A line begins with the boundary and goes on with other bytes." },
-		{ "--XX -", "!bad_multipart: A line begins with the boundary and goes on with other bytes." },
+		  "<a>1</>!bad_multipart: A line begins with the boundary and goes on with other "
+		  "bytes." },
+		{ "--XX-x",
+		  "!bad_multipart: A line begins with the boundary and goes on with other bytes." },
+		{ "--XX -",
+		  "!bad_multipart: A line begins with the boundary and goes on with other bytes." },
 		{ "--XX\n" CD "name=a\n\n1\n--XX--\n",
-		  "!bad_multipart: The line of a boundary ends in LF alone; lines must end in CRLF." },
+		  "!bad_multipart: The line of a boundary ends in LF alone; lines must end in "
+		  "CRLF." },
 		{ "--XX\rx", "!bad_multipart: The line of a boundary has a CR without LF." },
 		{ "--XX\r\n" CD "name=a\n\n1" END,
 		  "!bad_multipart: A part's header has a CR or LF alone; lines must end in CRLF." },
@@ -138,14 +154,19 @@ START_TEST(reads_headers)
 {
 	static const struct row rows[] = {
 		{ HEAD("content-disposition:form-data;name=a\r\n"), "<a>1</>ok" },
-		{ HEAD("X-Other: b\r\nCONTENT-DISPOSITION: Form-Data ; NAME=a ;; FILENAME=b ;\r\n"), "<a|b>1</>ok" },
-		{ HEAD("Content-Disposition: form-data;\r\n name=\"a\";\r\n\tfilename=\"b\"\r\n"), "<a|b>1</>ok" },
-		{ HEAD(CD "name=a\r\nContent-Type: multipart/mixed; boundary=YY\r\n"), "<a>1</>ok" },
+		{ HEAD("X-Other: b\r\nCONTENT-DISPOSITION: Form-Data ; NAME=a ;; FILENAME=b ;\r\n"),
+		  "<a|b>1</>ok" },
+		{ HEAD("Content-Disposition: form-data;\r\n name=\"a\";\r\n\tfilename=\"b\"\r\n"),
+		  "<a|b>1</>ok" },
+		{ HEAD(CD "name=a\r\nContent-Type: multipart/mixed; boundary=YY\r\n"),
+		  "<a>1</>ok" },
 		{ HEAD(CD "name=a\r\nContent-Transfer-Encoding: 8BIT\r\n"), "<a>1</>ok" },
 		{ HEAD(CD "name=a\r\nContent-Transfer-Encoding: base64\r\n"),
-		  "!bad_multipart: A part has the Content-Transfer-Encoding 'base64'; only binary, 8bit and 7bit are "
+		  "!bad_multipart: A part has the Content-Transfer-Encoding 'base64'; only binary, "
+		  "8bit and 7bit are "
 		  "known." },
-		{ "--XX\r\n\r\n1" END, "!bad_multipart: A part has no Content-Disposition header." },
+		{ "--XX\r\n\r\n1" END,
+		  "!bad_multipart: A part has no Content-Disposition header." },
 		{ HEAD("Content-Type: text/plain\r\n"),
 		  "!bad_multipart: A part has no Content-Disposition header." },
 		{ HEAD(CD "name=a\r\n" CD "name=b\r\n"),
@@ -153,22 +174,28 @@ START_TEST(reads_headers)
 		{ HEAD("Content-Disposition: attachment; name=a\r\n"),
 		  "!bad_multipart: The Content-Disposition of a part must be form-data." },
 		{ HEAD("Content-Disposition: form-data\r\n"),
-		  "!bad_multipart: A part has no name; Content-Disposition must be form-data; name=\"...\"." },
+		  "!bad_multipart: A part has no name; Content-Disposition must be form-data; "
+		  "name=\"...\"." },
 		{ HEAD("no colon here\r\n"),
 		  "!bad_multipart: A line of a part's header is not of the form 'Name: value'." },
-		{ HEAD(CD "name=\"\"\r\n"), "!bad_multipart: A field name is empty or not valid UTF-8." },
-		{ HEAD(CD "name=\"\xff\"\r\n"), "!bad_multipart: A field name is empty or not valid UTF-8." },
+		{ HEAD(CD "name=\"\"\r\n"),
+		  "!bad_multipart: A field name is empty or not valid UTF-8." },
+		{ HEAD(CD "name=\"\xff\"\r\n"),
+		  "!bad_multipart: A field name is empty or not valid UTF-8." },
 		{ HEAD(CD "name=\"a%0Ab\"\r\n"),
 		  "!bad_multipart: A field name must not contain NUL or control characters." },
-		{ HEAD(CD "name=a; name=b\r\n"), "!bad_multipart: The header parameter 'name' comes twice." },
+		{ HEAD(CD "name=a; name=b\r\n"),
+		  "!bad_multipart: The header parameter 'name' comes twice." },
 		{ HEAD(CD "name=a; filename=b; FileName=c\r\n"),
 		  "!bad_multipart: The header parameter 'FileName' comes twice." },
 		{ HEAD(CD "name=\"a\r\n"),
 		  "!bad_multipart: A header parameter has an opening quote and no closing one." },
 		{ HEAD(CD "name=a b\r\n"),
 		  "!bad_multipart: The parameters of a header must be separated by semicolons." },
-		{ HEAD(CD "name=\r\n"), "!bad_multipart: The header parameter 'name' has no value." },
-		{ HEAD(CD "name\r\n"), "!bad_multipart: A header parameter is not of the form name=value." },
+		{ HEAD(CD "name=\r\n"),
+		  "!bad_multipart: The header parameter 'name' has no value." },
+		{ HEAD(CD "name\r\n"),
+		  "!bad_multipart: A header parameter is not of the form name=value." },
 	};
 
 	check_rows(rows, ARRAY_SIZE(rows));
@@ -185,25 +212,28 @@ START_TEST(keeps_names)
 		{ NAMED("filename=\u65e5\u672c.txt"), "<f|\u65e5\u672c.txt>1</>ok" },
 		{ NAMED("filename=\" -.hidden; x=y \""), "<f| -.hidden; x=y >1</>ok" },
 		{ NAMED("filename=\"...\""), "<f|...>1</>ok" },
-		/* A quote as browsers write it, and as RFC 9110 does; a backslash that is only that. */
+		/* A quote as browsers write it, and as RFC 9110 does; a backslash that is only
+		   that. */
 		{ NAMED("filename=\"a%22b%2F%20%\""), "<f|a\"b%2F%20%>1</>ok" },
 		{ NAMED("filename=\"a\\\"b\\\\c\\d\""), "<f|a\"b\\c\\d>1</>ok" },
 		{ NAMED("filename=\"..\\x\""), "<f|..\\x>1</>ok" },
 		{ NAMED("filename=a%22b"), "<f|a%22b>1</>ok" },
 		/* RFC 8187, which wins over the plain form. */
 		{ NAMED("filename*=UTF-8''%e2%82%ac%20rates.txt"), "<f|\u20ac rates.txt>1</>ok" },
-		{ NAMED("filename=\"EURO.txt\"; filename*=utf-8'en'%E2%82%AC.txt"), "<f|\u20ac.txt>1</>ok" },
+		{ NAMED("filename=\"EURO.txt\"; filename*=utf-8'en'%E2%82%AC.txt"),
+		  "<f|\u20ac.txt>1</>ok" },
 		{ NAMED("filename*=iso-8859-1''%A3%20rates"), "<f|\u00a3 rates>1</>ok" },
 		{ NAMED("filename*=\"UTF-8''a\""), "<f|a>1</>ok" },
-		{ NAMED("filename*=UTF-8''%e2%82"), "!bad_file_name: The file name must be valid UTF-8." },
+		{ NAMED("filename*=UTF-8''%e2%82"),
+		  "!bad_file_name: The file name must be valid UTF-8." },
 		{ NAMED("filename*=UTF-8''a%2"),
 		  "!bad_file_name: The percent-encoding of filename* is not valid (RFC 8187)." },
 		{ NAMED("filename*=UTF-8''a%zz"),
 		  "!bad_file_name: The percent-encoding of filename* is not valid (RFC 8187)." },
 		{ NAMED("filename*=UTF-8'a"),
 		  "!bad_file_name: filename* must have the form UTF-8''name (RFC 8187)." },
-		{ NAMED("filename*=koi8-r''a"),
-		  "!bad_file_name: filename* has the character set 'koi8-r'; UTF-8 is the one to use." },
+		{ NAMED("filename*=koi8-r''a"), "!bad_file_name: filename* has the character set "
+						"'koi8-r'; UTF-8 is the one to use." },
 	};
 
 	check_rows(rows, ARRAY_SIZE(rows));
@@ -214,25 +244,33 @@ START_TEST(refuses_names)
 {
 	static const struct row rows[] = {
 		{ NAMED("filename=\"../../tmp/x\""),
-		  "!bad_file_name: The file name must be one name without folders, without '/': '../../tmp/x'." },
-		{ NAMED("filename=\"/tmp/x\""),
-		  "!bad_file_name: The file name must be one name without folders, without '/': '/tmp/x'." },
-		{ NAMED("filename=\"a/../../x\""),
-		  "!bad_file_name: The file name must be one name without folders, without '/': 'a/../../x'." },
-		{ NAMED("filename*=UTF-8''..%2Fx"),
-		  "!bad_file_name: The file name must be one name without folders, without '/': '../x'." },
-		{ NAMED("filename=\"..\""), "!bad_file_name: The file name must not be '..', which is a folder." },
-		{ NAMED("filename=.; b=c"), "!bad_file_name: The file name must not be '.', which is a folder." },
-		{ NAMED("filename=\"\""), "!bad_file_name: The file name is empty; every file needs a name." },
-		{ NAMED("filename*=UTF-8''"), "!bad_file_name: The file name is empty; every file needs a name." },
-		{ NAMED("filename*=UTF-8''a%00b"), "!bad_file_name: The file name must not contain a NUL byte." },
-		{ NAMED("filename=\"a\xff\""), "!bad_file_name: The file name must be valid UTF-8." },
+		  "!bad_file_name: The file name must be one name without folders, without '/': "
+		  "'../../tmp/x'." },
+		{ NAMED("filename=\"/tmp/x\""), "!bad_file_name: The file name must be one name "
+						"without folders, without '/': '/tmp/x'." },
+		{ NAMED("filename=\"a/../../x\""), "!bad_file_name: The file name must be one name "
+						   "without folders, without '/': 'a/../../x'." },
+		{ NAMED("filename*=UTF-8''..%2Fx"), "!bad_file_name: The file name must be one "
+						    "name without folders, without '/': '../x'." },
+		{ NAMED("filename=\"..\""),
+		  "!bad_file_name: The file name must not be '..', which is a folder." },
+		{ NAMED("filename=.; b=c"),
+		  "!bad_file_name: The file name must not be '.', which is a folder." },
+		{ NAMED("filename=\"\""),
+		  "!bad_file_name: The file name is empty; every file needs a name." },
+		{ NAMED("filename*=UTF-8''"),
+		  "!bad_file_name: The file name is empty; every file needs a name." },
+		{ NAMED("filename*=UTF-8''a%00b"),
+		  "!bad_file_name: The file name must not contain a NUL byte." },
+		{ NAMED("filename=\"a\xff\""),
+		  "!bad_file_name: The file name must be valid UTF-8." },
 		{ NAMED("filename=\"a%0Ab\""),
 		  "!bad_file_name: The file name must not contain control characters: 'a?b'." },
 		{ NAMED("filename=\"a\x7f\""),
 		  "!bad_file_name: The file name must not contain control characters: 'a?'." },
 		{ NAMED("filename=\"\xc2\x85\""),
-		  "!bad_file_name: The file name must not contain control characters: '?" "?'." },
+		  "!bad_file_name: The file name must not contain control characters: '?"
+		  "?'." },
 	};
 
 	check_rows(rows, ARRAY_SIZE(rows));
@@ -241,11 +279,14 @@ END_TEST
 
 START_TEST(refuses_nul)
 {
-	static const char in_name[] = HEAD(CD "name=\"a\0b\"\r\n"), in_file[] = NAMED("filename=\"a\0b\"");
+	static const char in_name[] = HEAD(CD "name=\"a\0b\"\r\n"),
+			  in_file[] = NAMED("filename=\"a\0b\"");
 	static const char content[] = PART("name=a; filename=b") "0\0" END;
-	const struct row name = { in_name,
-				  "!bad_multipart: A field name must not contain NUL or control characters." };
-	const struct row file = { in_file, "!bad_file_name: The file name must not contain a NUL byte." };
+	const struct row name = {
+		in_name, "!bad_multipart: A field name must not contain NUL or control characters."
+	};
+	const struct row file = { in_file,
+				  "!bad_file_name: The file name must not contain a NUL byte." };
 	AUTO(strbuf) log = STRBUF(PART_LOG_MAX);
 
 	check_bytes(&limits, &name, sizeof(in_name) - 1);
@@ -277,15 +318,19 @@ START_TEST(bounds_names)
 	ck_assert_uint_eq(log.len, 255 + strlen("<f|>1</>ok"));
 	named(&body, 256);
 	parse(&log, &limits, TYPE, body.buf, body.len, 1, 1);
-	ck_assert_str_eq(log.buf, "!bad_file_name: The file name has 256 bytes; at most 255 are allowed.");
+	ck_assert_str_eq(log.buf,
+			 "!bad_file_name: The file name has 256 bytes; at most 255 are allowed.");
 	named(&body, 5000);
 	parse(&log, &limits, TYPE, body.buf, body.len, 1, 1);
-	ck_assert_str_eq(log.buf, "!bad_file_name: The file name has 5000 bytes; at most 255 are allowed.");
+	ck_assert_str_eq(log.buf,
+			 "!bad_file_name: The file name has 5000 bytes; at most 255 are allowed.");
 	named(&body, 20000);
 	parse(&log, &limits, TYPE, body.buf, body.len, 20100, 1);
-	ck_assert_str_eq(log.buf, "!bad_multipart: The header of a part is over the limit of 16384 bytes.");
+	ck_assert_str_eq(log.buf,
+			 "!bad_multipart: The header of a part is over the limit of 16384 bytes.");
 	parse(&log, &limits, TYPE, body.buf, body.len, 1, 1);
-	ck_assert_str_eq(log.buf, "!bad_multipart: The header of a part is over the limit of 16384 bytes.");
+	ck_assert_str_eq(log.buf,
+			 "!bad_multipart: The header of a part is over the limit of 16384 bytes.");
 }
 END_TEST
 
@@ -301,8 +346,9 @@ START_TEST(bounds_field_names)
 		if (n == LIMIT_FIELD_NAME_BYTES)
 			ck_assert_str_eq(log.buf + log.len - 2, "ok");
 		else
-			ck_assert_str_eq(log.buf,
-					 "!bad_multipart: A field name is over the limit of 128 bytes.");
+			ck_assert_str_eq(
+				log.buf,
+				"!bad_multipart: A field name is over the limit of 128 bytes.");
 	}
 }
 END_TEST
@@ -327,7 +373,8 @@ START_TEST(bounds_bodies)
 		  "<a>1234\r!too_large: The field 'a' is over the limit of 5 bytes." },
 		/* A file has no such limit here; and each field has its own. */
 		{ PART("name=a; filename=b") "123456" END, "<a|b>123456</>ok" },
-		{ PART("name=a") "12345\r\n" PART("name=b") "67890" END, "<a>12345</><b>67890</>ok" },
+		{ PART("name=a") "12345\r\n" PART("name=b") "67890" END,
+		  "<a>12345</><b>67890</>ok" },
 		{ PART("name=a") "\r\n" PART("name=b") "\r\n" PART("name=c") END,
 		  "<a></><b></>!too_large: The body has more than 2 parts." },
 	};
@@ -340,12 +387,15 @@ END_TEST
 
 START_TEST(passes_empty_names_on_where_asked)
 {
-	static const struct multipart_limits lenient = {
-		.body_bytes = 1000, .body_name = "X", .field_bytes = 5, .parts = 2, .empty_filename = true
-	};
+	static const struct multipart_limits lenient = { .body_bytes = 1000,
+							 .body_name = "X",
+							 .field_bytes = 5,
+							 .parts = 2,
+							 .empty_filename = true };
 	static const struct row rows[] = {
 		{ NAMED("filename=\"\""), "<f|>1</>ok" },
-		{ NAMED("filename=\"..\""), "!bad_file_name: The file name must not be '..', which is a folder." },
+		{ NAMED("filename=\"..\""),
+		  "!bad_file_name: The file name must not be '..', which is a folder." },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -365,13 +415,17 @@ START_TEST(checks_boundaries)
 		{ "multipart/form-data; boundary=----=_Part/1", "------=_Part/1--", "ok" },
 		{ "multipart/form-data; boundary=" SEVENTY, "--" SEVENTY "--", "ok" },
 		{ "multipart/form-data; boundary=" SEVENTY "1", "",
-		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 allows." },
+		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 "
+		  "allows." },
 		{ "multipart/form-data; boundary=\"\"", "",
-		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 allows." },
+		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 "
+		  "allows." },
 		{ "multipart/form-data; boundary=\"a \"", "",
-		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 allows." },
+		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 "
+		  "allows." },
 		{ "multipart/form-data; boundary=a@b", "",
-		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 allows." },
+		  "!bad_multipart: The boundary must be 1 to 70 of the characters that RFC 2046 "
+		  "allows." },
 		{ "multipart/form-data", "",
 		  "!bad_multipart: The Content-Type multipart/form-data has no boundary." },
 		{ "multipart/mixed; boundary=a", "",
@@ -384,7 +438,8 @@ START_TEST(checks_boundaries)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		parse(&log, &limits, rows[i].type, rows[i].body, strlen(rows[i].body), 1, 1);
-		ck_assert_msg(strcmp(log.buf, rows[i].want) == 0, "%s gave %s", rows[i].type, log.buf);
+		ck_assert_msg(strcmp(log.buf, rows[i].want) == 0, "%s gave %s", rows[i].type,
+			      log.buf);
 	}
 }
 END_TEST
@@ -414,7 +469,8 @@ static int refuse_data(void *arg, const void *data UNUSED, size_t len UNUSED, st
 	return err_set(err, ERR_STORE_FULL, "no room");
 }
 
-static int accept_begin(void *arg UNUSED, const struct multipart_head *head UNUSED, struct err *err UNUSED)
+static int accept_begin(void *arg UNUSED, const struct multipart_head *head UNUSED,
+			struct err *err UNUSED)
 {
 	return 0;
 }
@@ -453,7 +509,9 @@ static int accept_end(void *arg UNUSED, struct err *err UNUSED)
 START_TEST(needs_no_memory_for_content)
 {
 	static const struct multipart_events events = { accept_begin, count_data, accept_end };
-	static const struct multipart_limits wide = { .body_bytes = 1LL << 40, .body_name = "X", .parts = 1 };
+	static const struct multipart_limits wide = { .body_bytes = 1LL << 40,
+						      .body_name = "X",
+						      .parts = 1 };
 	static const char head[] = PART("name=a; filename=b"), end[] = END;
 	static char block[1 << 16];
 	struct err err = ERR_INIT;

@@ -1,11 +1,11 @@
 /* Queries of addresses: escapes, doubles, numbers; and the operator's lists of MIME types. */
-#include <check.h>
-#include <inttypes.h>
-
 #include "base/err.h"
 #include "unit/suites.h"
 #include "wire/mimelist.h"
 #include "wire/query.h"
+
+#include <check.h>
+#include <inttypes.h>
 
 static struct query q;
 static struct err err;
@@ -39,7 +39,8 @@ END_TEST
 
 START_TEST(refuses)
 {
-	static const char *const bad[] = { "a=%", "a=%2", "a=%zz", "%", "a=%00", "a%00=1", "a=%ff", "a=1&a=2", "a&a" };
+	static const char *const bad[] = { "a=%",    "a=%2",  "a=%zz",	 "%",  "a=%00",
+					   "a%00=1", "a=%ff", "a=1&a=2", "a&a" };
 	char many[256] = "";
 	size_t len = 0;
 
@@ -58,7 +59,9 @@ END_TEST
 
 START_TEST(reads_numbers)
 {
-	static const char *const bad[] = { "n=0", "n=11", "n=+1", "n=1.0", "n=%201", "n=a", "n=99999999999999999999" };
+	static const char *const bad[] = {
+		"n=0", "n=11", "n=+1", "n=1.0", "n=%201", "n=a", "n=99999999999999999999"
+	};
 	int64_t v = 0;
 
 	ck_assert_int_eq(parse("n=10&e="), 0);
@@ -80,8 +83,11 @@ END_TEST
 
 START_TEST(checks_mime_lists)
 {
-	static const char *const good[] = { "", " , ", "*", "*/*", "image/*", "text/plain,image/svg+xml", "a/b c/d" };
-	static const char *const bad[] = { "image", "image/", "/png", "*/png", "im age/*", "a/b/c", "**", "a;b/c", "\"a/b\"" };
+	static const char *const good[] = { "",	      " , ",	 "*",
+					    "*/*",    "image/*", "text/plain,image/svg+xml",
+					    "a/b c/d" };
+	static const char *const bad[] = { "image", "image/", "/png",  "*/png",	 "im age/*",
+					   "a/b/c", "**",     "a;b/c", "\"a/b\"" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		ck_assert_msg(mimelist_check(good[i], &err) == 0, "%s: %s", good[i], err.text);
@@ -95,7 +101,8 @@ END_TEST
 START_TEST(permits_by_mime_list)
 {
 	static const struct {
-		const char *allow, *deny, *type, *want; /* want: a piece of the text, NULL: permitted */
+		const char *allow, *deny, *type,
+			*want; /* want: a piece of the text, NULL: permitted */
 	} rows[] = {
 		{ "", "", "image/png", NULL },
 		{ NULL, NULL, "image/png", NULL },
@@ -104,7 +111,9 @@ START_TEST(permits_by_mime_list)
 		{ "IMAGE/PNG", "", "image/png; charset=binary", NULL },
 		{ "text/* image/png", "", "image/png", NULL },
 		{ "*", "", "image/png", NULL },
-		{ "text/*", "", "image/png", "image/png, which is not among the types that this service accepts (UPLOAD_ALLOW is 'text/*')" },
+		{ "text/*", "", "image/png",
+		  "image/png, which is not among the types that this service accepts (UPLOAD_ALLOW "
+		  "is 'text/*')" },
 		{ "image/*", "", "imagery/png", "imagery/png" },
 		{ "image/pn", "", "image/png", "UPLOAD_ALLOW" },
 		{ "image/png", "", "image/pn", "UPLOAD_ALLOW" },

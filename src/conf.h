@@ -43,7 +43,8 @@ struct conf_row {
 
 /*
  * Fills *out from defaults, then the KEY=value file (path may be NULL), then the environment. A bad value is ERR_INVALID whose text names key, value and
- * range; so is an unknown key in the file, and a combination that cannot work. The caller ends it with conf_clear.
+ * range; so is an unknown key in the file, and a combination that cannot work. An empty value counts as not set. The caller ends it with conf_clear;
+ * after a failure there is nothing to end.
  */
 int conf_load(struct conf *out, const char *path, struct err *err);
 void conf_clear(struct conf *c);

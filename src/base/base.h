@@ -3,6 +3,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+/* Before the poison at the end: a banned name may not even be declared after it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * What every file may use: attributes, small helpers, cleanup and the list of banned functions. The guest includes this

@@ -9,7 +9,9 @@ struct strbuf;
 
 /*
  * One conversation with a Docker-compatible engine, blocking, each call with a deadline (clock_ms). Over a Unix socket or tcp:// without TLS.
- * A filler opens one, speaks, and ends. Failure to connect, a timeout or a 5xx is ERR_ENGINE with words a person can act on.
+ * A filler opens one, speaks, and ends. Failure to connect, a timeout or a 5xx is ERR_ENGINE with words a person can act on;
+ * err->sys is 0 when the engine was reached and answered 5xx, else it says why it wasn't (ENOENT, EACCES, ECONNREFUSED, ETIMEDOUT, EPROTO,
+ * EMSGSIZE, EPROTONOSUPPORT for an API version...).
  */
 struct engine {
 	char *host;           /* DOCKER_HOST as given */
@@ -34,6 +36,8 @@ int engine_call(struct engine *e, const char *method, const char *path, struct j
 		struct json_object **out_answer, struct err *err);
 /* PUT of a tar (archive) of len bytes; as engine_call. */
 int engine_put(struct engine *e, const char *path, const void *data, size_t len, int *out_status, struct err *err);
+/* GET of bytes that are no JSON (archive), at most out->max of them; out is emptied first. */
+int engine_fetch(struct engine *e, const char *path, struct strbuf *out, int *out_status, struct err *err);
 /* The engine's own "message" of an answer, for causes; never NULL. */
 const char *engine_message(struct json_object *answer);
 /*

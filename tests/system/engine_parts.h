@@ -1,0 +1,7 @@
+#pragma once
+
+#include <check.h>
+
+/* The parts of suite_engine that have files of their own. */
+TCase *engine_volume(void);
+TCase *engine_faults(void);

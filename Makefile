@@ -102,7 +102,7 @@ $(B)/system: $(SYSTEM) $(SUPPORT) $(LIBOBJ)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
 
-$(B)/bench/%: $(B)/obj/tests/bench/%.o $(SUPPORT) $(LIBOBJ)
+$(B)/bench/%: $(B)/obj/tests/bench/%.o $(LIBOBJ)
 	@echo "  LD    $@"
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -17,17 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The engine's name for the answer. Asked before the job, so that a keeper lost meanwhile delays no
- * answer. */
-static void learn_engine(struct execute *ex, const char *keeper)
-{
-	struct lease_status status;
-	struct err ignored = ERR_INIT;
-
-	if (lease_ask_status(keeper, &status, &ignored) == 0)
-		snprintf(ex->engine, sizeof(ex->engine), "%s", status.engine);
-}
-
 static int take_container(struct execute *ex, struct request *req, struct route_times *times,
 			  struct err *err)
 {
@@ -41,7 +30,6 @@ static int take_container(struct execute *ex, struct request *req, struct route_
 		.limits = ex->limits,
 	};
 
-	learn_engine(ex, keeper);
 	if (lease_take(&ex->lease, keeper, &ask, channel_fd(req->channel), err))
 		return -1;
 	times->queue_ms = ex->lease.queue_ms;

@@ -64,7 +64,6 @@ struct execute {
 				     the program */
 	size_t inputs_count;
 	struct lease lease;
-	char engine[32]; /* name, empty: not known */
 	struct run_result result;
 	struct execute_output output;
 };

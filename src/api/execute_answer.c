@@ -233,7 +233,7 @@ static void add_sandbox(const struct execute *ex, struct strbuf *body)
 {
 	member_open(body, "sandbox", '{');
 	member_str(body, "mode", conf->sandbox);
-	member_str(body, "engine", ex->engine[0] ? ex->engine : NULL);
+	member_str(body, "engine", ex->lease.engine[0] ? ex->lease.engine : NULL);
 	member_str(body, "image", conf->python_image);
 	member_str(body, "language", "python");
 	member_str(body, "version", "3.13");

@@ -123,6 +123,7 @@ int lease_take(struct lease *lease, const char *path, const struct lease_ask *as
 		return err_sys(err, ERR_INTERNAL, errno, "cannot use the container's stream");
 	}
 	snprintf(lease->id, sizeof(lease->id), "%s", grant.id);
+	snprintf(lease->engine, sizeof(lease->engine), "%s", grant.engine);
 	lease->warm = grant.warm != 0;
 	lease->queue_ms = grant.queue_ms;
 	lease->start_ms = grant.start_ms;

@@ -10,9 +10,10 @@ struct err;
  * closes. lease_clear closes both; a worker that dies closes them too.
  */
 struct lease {
-	int conn;    /* SEQPACKET to the keeper, -1: none */
-	int stream;  /* attach stream of the container, non-blocking, -1: none */
-	char id[65]; /* container id */
+	int conn;	 /* SEQPACKET to the keeper, -1: none */
+	int stream;	 /* attach stream of the container, non-blocking, -1: none */
+	char id[65];	 /* container id */
+	char engine[32]; /* the engine's name, empty: not known */
 	bool warm;
 	int64_t queue_ms, start_ms;
 };

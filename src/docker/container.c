@@ -1,12 +1,9 @@
 /*
- * The life of one container through the engine: create from the recipe, attach, start, kill, look, list, remove. Called by fillers and by the keeper's
- * reconciliation. It decides nothing about the container's confinement (recipe.c) and reads nothing of its stream.
+ * The life of one container through the engine: create from the recipe, attach, start, kill, look,
+ * list, remove. Called by fillers and by the keeper's reconciliation. It decides nothing about the
+ * container's confinement (recipe.c) and reads nothing of its stream.
  */
 #include "docker/container.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -20,10 +17,14 @@
 #include "docker/reply.h"
 #include "wire/json.h"
 
-#define CREATE_TRIES 3        /* a new name, and one without an optional CPU limit */
-#define REMOVE_WAIT_MS 10     /* first pause before looking again; doubles up to ... */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CREATE_TRIES 3	  /* a new name, and one without an optional CPU limit */
+#define REMOVE_WAIT_MS 10 /* first pause before looking again; doubles up to ... */
 #define REMOVE_WAIT_MAX_MS 200
-#define NAME_DIGITS 16        /* of the random name: 64 bits */
+#define NAME_DIGITS 16 /* of the random name: 64 bits */
 #define PATH_BYTES 256
 
 static bool id_ok(const char *id)
@@ -40,8 +41,8 @@ static int id_path(const char *id, const char *rest, char *out, struct err *err)
 	return 0;
 }
 
-static int call(struct engine *e, const char *method, const char *id, const char *rest, int *out_status,
-		struct json_object **out_answer, struct err *err)
+static int call(struct engine *e, const char *method, const char *id, const char *rest,
+		int *out_status, struct json_object **out_answer, struct err *err)
 {
 	char path[PATH_BYTES];
 
@@ -55,30 +56,35 @@ static int fail_create(int status, const char *image, struct json_object *answer
 	const char *message = engine_message(answer);
 
 	if (status == 404 && strcasestr(message, "image"))
-		err_set(err, ERR_IMAGE, "Image %.100s is not present on the engine: build it with `make images`",
+		err_set(err, ERR_IMAGE,
+			"Image %.100s is not present on the engine: build it with `make images`",
 			image);
 	else if (strcasestr(message, "range of CPUs"))
-		err_set(err, ERR_SANDBOX, "The engine's host has fewer CPUs than a job may use: lower CPU_LIMIT");
+		err_set(err, ERR_SANDBOX,
+			"The engine's host has fewer CPUs than a job may use: lower CPU_LIMIT");
 	else
 		err_set(err, ERR_SANDBOX, "The engine refused to make the container");
 	return err_cause(err, "create: HTTP %d %s", status, message);
 }
 
-/* A host without CPU quotas refuses NanoCpus instead of warning (trap 23). True if it may be dropped, and is. */
+/* A host without CPU quotas refuses NanoCpus instead of warning (trap 23). True if it may be
+ * dropped, and is. */
 static bool drop_cpu(struct json_object *body, const char *optional, struct json_object *answer)
 {
 	const char *limit = recipe_warned(engine_message(answer));
 	struct json_object *host = reply_get(body, "HostConfig");
 
-	if (!limit || strcmp(limit, "cpu") || !recipe_listed(optional, "cpu") || !reply_get(host, "NanoCpus"))
+	if (!limit || strcmp(limit, "cpu") || !recipe_listed(optional, "cpu") ||
+	    !reply_get(host, "NanoCpus"))
 		return false;
 	json_object_object_del(host, "NanoCpus");
 	return true;
 }
 
-/* Sends the body until it is taken: a name may be in use (trap 30), or the CPU limit be optional and impossible. */
-static int create(struct engine *e, struct json_object *body, const char *optional, struct json_object **out_answer,
-		  struct err *err)
+/* Sends the body until it is taken: a name may be in use (trap 30), or the CPU limit be optional
+ * and impossible. */
+static int create(struct engine *e, struct json_object *body, const char *optional,
+		  struct json_object **out_answer, struct err *err)
 {
 	for (int try = 1;; try++) {
 		AUTO_JSON *answer = NULL;
@@ -120,9 +126,10 @@ static int judge_warnings(struct json_object *answer, const char *optional, stru
 	return 0;
 }
 
-/* Reads back what is in force: limits have been dropped with a 201 and without a warning (trap 23). */
-static int judge_inspect(struct engine *e, const struct recipe *r, const char *optional, const char *id,
-			 struct err *err)
+/* Reads back what is in force: limits have been dropped with a 201 and without a warning (trap 23).
+ */
+static int judge_inspect(struct engine *e, const struct recipe *r, const char *optional,
+			 const char *id, struct err *err)
 {
 	AUTO_JSON *inspect = NULL;
 	int status;
@@ -134,7 +141,8 @@ static int judge_inspect(struct engine *e, const struct recipe *r, const char *o
 	return recipe_check(r, optional, inspect, err);
 }
 
-int container_create(struct engine *e, const struct recipe *r, const char *optional, char *out_id, struct err *err)
+int container_create(struct engine *e, const struct recipe *r, const char *optional, char *out_id,
+		     struct err *err)
 {
 	AUTO_JSON *body = recipe_body(r);
 	AUTO_JSON *answer = NULL;
@@ -143,7 +151,8 @@ int container_create(struct engine *e, const struct recipe *r, const char *optio
 	if (create(e, body, optional, &answer, err) < 0)
 		return -1;
 	id = reply_text(answer, "Id");
-	if (judge_warnings(answer, optional, err) < 0 || judge_inspect(e, r, optional, id, err) < 0) {
+	if (judge_warnings(answer, optional, err) < 0 ||
+	    judge_inspect(e, r, optional, id, err) < 0) {
 		container_remove(e, id, NULL);
 		return -1;
 	}
@@ -172,8 +181,9 @@ int container_attach(struct engine *e, const char *id, struct err *err)
 }
 
 /*
- * The engine words a failed exec of the entrypoint in its own ways, as a 400 or a 500; all of them name the file. It means that the guest volume was
- * removed and that the engine made a new, empty one for this container.
+ * The engine words a failed exec of the entrypoint in its own ways, as a 400 or a 500; all of them
+ * name the file. It means that the guest volume was removed and that the engine made a new, empty
+ * one for this container.
  */
 static bool guest_missing(const char *text)
 {
@@ -258,7 +268,8 @@ int container_remove(struct engine *e, const char *id, struct err *err)
 	}
 }
 
-int container_inspect(struct engine *e, const char *id, struct container_state *out, struct err *err)
+int container_inspect(struct engine *e, const char *id, struct container_state *out,
+		      struct err *err)
 {
 	AUTO_JSON *answer = NULL;
 	int status;
@@ -292,8 +303,8 @@ static bool read_row(struct json_object *item, struct container_row *row)
 	return true;
 }
 
-int container_list(struct engine *e, const char *instance, struct container_row **out_rows, size_t *out_count,
-		   struct err *err)
+int container_list(struct engine *e, const char *instance, struct container_row **out_rows,
+		   size_t *out_count, struct err *err)
 {
 	AUTO_FREE char *filter = reply_filter(instance, NULL);
 	AUTO_FREE char *path = xasprintf("/containers/json?all=1&filters=%s", filter);

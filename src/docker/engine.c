@@ -1,12 +1,9 @@
 /*
- * The conversation with the engine: opening it with a negotiated API version, and calls that speak JSON. Called by the other files of docker/ and by
- * fillers. It knows HTTP statuses and JSON, but nothing of containers; engine_http.c moves the bytes, engine_raw.c has the hijacked calls.
+ * The conversation with the engine: opening it with a negotiated API version, and calls that speak
+ * JSON. Called by the other files of docker/ and by fillers. It knows HTTP statuses and JSON, but
+ * nothing of containers; engine_http.c moves the bytes, engine_raw.c has the hijacked calls.
  */
 #include "docker/engine.h"
-
-#include <curl/curl.h>
-#include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -16,8 +13,12 @@
 #include "limits.h"
 #include "wire/json.h"
 
+#include <curl/curl.h>
+#include <errno.h>
+#include <string.h>
+
 #define VERSION_PART_MAX 9999 /* "1.41": either side of the dot */
-#define STREAM_DEPTH 64       /* nesting of an engine's JSON; /info, the deepest, has 8 */
+#define STREAM_DEPTH 64	      /* nesting of an engine's JSON; /info, the deepest, has 8 */
 
 /* "1.41" as 1 * 10000 + 41, -1 when it is no version. */
 static int64_t version_number(const char *text)
@@ -30,7 +31,8 @@ static int64_t version_number(const char *text)
 		return -1;
 	memcpy(major, text, (size_t)(dot - text));
 	major[dot - text] = '\0';
-	if (!num_int(major, 0, VERSION_PART_MAX, &high) || !num_int(dot + 1, 0, VERSION_PART_MAX, &low))
+	if (!num_int(major, 0, VERSION_PART_MAX, &high) ||
+	    !num_int(dot + 1, 0, VERSION_PART_MAX, &low))
 		return -1;
 	return high * (VERSION_PART_MAX + 1) + low;
 }
@@ -39,7 +41,8 @@ static int versioned(struct engine *e, const char *path, struct strbuf *out, str
 {
 	strbuf_addf(out, "/v%s%s", e->api, path);
 	if (!strbuf_ok(out))
-		return err_set(err, ERR_INTERNAL, "A path for the engine is longer than %zu bytes", out->max);
+		return err_set(err, ERR_INTERNAL, "A path for the engine is longer than %zu bytes",
+			       out->max);
 	return 0;
 }
 
@@ -65,17 +68,20 @@ const char *engine_message(struct json_object *answer)
 	return *text ? text : "(no reason given)";
 }
 
-/* An error that isn't JSON (trap 3, proxies) becomes the JSON that others are, so that callers know one form. */
+/* An error that isn't JSON (trap 3, proxies) becomes the JSON that others are, so that callers know
+ * one form. */
 static struct json_object *as_message(const struct strbuf *text)
 {
 	struct json_object *answer = json_object_new_object();
 
-	json_object_object_add(answer, "message",
-			       json_object_new_string_len(text->buf, (int)MIN(text->len, (size_t)300)));
+	json_object_object_add(
+		answer, "message",
+		json_object_new_string_len(text->buf, (int)MIN(text->len, (size_t)300)));
 	return answer;
 }
 
-static int read_answer(const struct http_exchange *x, bool wanted, struct json_object **out, struct err *err)
+static int read_answer(const struct http_exchange *x, bool wanted, struct json_object **out,
+		       struct err *err)
 {
 	*out = x->answer.len ? parse(x->answer.buf, x->answer.len) : NULL;
 	if (*out || x->answer.len == 0)
@@ -87,18 +93,20 @@ static int read_answer(const struct http_exchange *x, bool wanted, struct json_o
 	if (!wanted && !x->json)
 		return 0;
 	err_sys(err, ERR_ENGINE, EPROTO, "The Docker engine's answer is not complete JSON");
-	return err_cause(err, "%s %s: HTTP %d, %zu bytes", x->method, x->path, x->status, x->answer.len);
+	return err_cause(err, "%s %s: HTTP %d, %zu bytes", x->method, x->path, x->status,
+			 x->answer.len);
 }
 
-/* 5xx: the engine was reached and failed; err->sys stays 0, which tells it from a broken way to it. */
+/* 5xx: the engine was reached and failed; err->sys stays 0, which tells it from a broken way to it.
+ */
 static int engine_failed(const struct http_exchange *x, struct json_object *answer, struct err *err)
 {
 	err_set(err, ERR_ENGINE, "The Docker engine failed with HTTP status %d", x->status);
 	return err_cause(err, "%s %s: %s", x->method, x->path, engine_message(answer));
 }
 
-static int converse(struct engine *e, struct http_exchange *x, int *out_status, struct json_object **out_answer,
-		    struct err *err)
+static int converse(struct engine *e, struct http_exchange *x, int *out_status,
+		    struct json_object **out_answer, struct err *err)
 {
 	AUTO_JSON *answer = NULL;
 
@@ -116,8 +124,8 @@ static int converse(struct engine *e, struct http_exchange *x, int *out_status, 
 	return 0;
 }
 
-int engine_call(struct engine *e, const char *method, const char *path, struct json_object *body, int *out_status,
-		struct json_object **out_answer, struct err *err)
+int engine_call(struct engine *e, const char *method, const char *path, struct json_object *body,
+		int *out_status, struct json_object **out_answer, struct err *err)
 {
 	AUTO(strbuf) full = STRBUF(LIMIT_ENGINE_HEAD);
 	struct http_exchange x = { .method = method, .answer = STRBUF(LIMIT_ENGINE_JSON) };
@@ -139,7 +147,8 @@ int engine_call(struct engine *e, const char *method, const char *path, struct j
 	return rc;
 }
 
-int engine_put(struct engine *e, const char *path, const void *data, size_t len, int *out_status, struct err *err)
+int engine_put(struct engine *e, const char *path, const void *data, size_t len, int *out_status,
+	       struct err *err)
 {
 	AUTO(strbuf) full = STRBUF(LIMIT_ENGINE_HEAD);
 	AUTO_JSON *answer = NULL;
@@ -162,7 +171,8 @@ int engine_put(struct engine *e, const char *path, const void *data, size_t len,
 	return rc;
 }
 
-int engine_fetch(struct engine *e, const char *path, struct strbuf *out, int *out_status, struct err *err)
+int engine_fetch(struct engine *e, const char *path, struct strbuf *out, int *out_status,
+		 struct err *err)
 {
 	AUTO(strbuf) full = STRBUF(LIMIT_ENGINE_HEAD);
 	struct http_exchange x = { .method = "GET", .answer = STRBUF(out->max) };
@@ -239,7 +249,8 @@ static int end_stream(const struct stream *s, const struct http_exchange *x, str
 	if (x->status >= 300) {
 		AUTO_JSON *answer = parse(x->answer.buf, x->answer.len);
 
-		err_set(err, ERR_ENGINE, "The Docker engine refused a stream with HTTP status %d", x->status);
+		err_set(err, ERR_ENGINE, "The Docker engine refused a stream with HTTP status %d",
+			x->status);
 		return err_cause(err, "%s %s: %s", x->method, x->path, engine_message(answer));
 	}
 	if (s->garbled || (s->held && !x->ended)) {
@@ -249,15 +260,14 @@ static int end_stream(const struct stream *s, const struct http_exchange *x, str
 	return 0;
 }
 
-int engine_stream(struct engine *e, const char *method, const char *path, int (*fn)(struct json_object *, void *),
-		  void *arg, struct err *err)
+int engine_stream(struct engine *e, const char *method, const char *path,
+		  int (*fn)(struct json_object *, void *), void *arg, struct err *err)
 {
 	AUTO(strbuf) full = STRBUF(LIMIT_ENGINE_HEAD);
 	struct stream s = { .fn = fn, .arg = arg };
-	struct http_exchange x = { .method = method,
-				   .fn = push_stream,
-				   .arg = &s,
-				   .answer = STRBUF(LIMIT_ENGINE_JSON) };
+	struct http_exchange x = {
+		.method = method, .fn = push_stream, .arg = &s, .answer = STRBUF(LIMIT_ENGINE_JSON)
+	};
 	int rc;
 
 	if (versioned(e, path, &full, err) < 0)
@@ -283,14 +293,17 @@ static int ask(struct engine *e, const char *path, struct http_exchange *x, stru
 	if (x->status >= 500)
 		return engine_failed(x, NULL, err);
 	if (x->status != 200) {
-		err_sys(err, ERR_ENGINE, EPROTO, "What answers at %s is not a Docker engine", e->host);
+		err_sys(err, ERR_ENGINE, EPROTO, "What answers at %s is not a Docker engine",
+			e->host);
 		return err_cause(err, "GET %s: HTTP %d", path, x->status);
 	}
 	return 0;
 }
 
-/* The engine's minimum is only in /version, which runs other programs there and takes 15 ms: asked only when our maximum could lie below it. */
-static int check_minimum(struct engine *e, struct http_exchange *x, const char *newest, struct err *err)
+/* The engine's minimum is only in /version, which runs other programs there and takes 15 ms: asked
+ * only when our maximum could lie below it. */
+static int check_minimum(struct engine *e, struct http_exchange *x, const char *newest,
+			 struct err *err)
 {
 	AUTO_JSON *answer = NULL;
 	int64_t minimum;
@@ -300,10 +313,12 @@ static int check_minimum(struct engine *e, struct http_exchange *x, const char *
 	answer = parse(x->answer.buf, x->answer.len);
 	minimum = version_number(reply_text(answer, "MinAPIVersion"));
 	if (minimum < 0)
-		return err_sys(err, ERR_ENGINE, EPROTO, "The Docker engine does not say its oldest API version");
+		return err_sys(err, ERR_ENGINE, EPROTO,
+			       "The Docker engine does not say its oldest API version");
 	if (minimum > version_number(ENGINE_API_MAX))
 		return err_sys(err, ERR_ENGINE, EPROTONOSUPPORT,
-			       "The Docker engine is too new: it speaks API %s to %s, the newest known here is %s",
+			       "The Docker engine is too new: it speaks API %s to %s, the newest "
+			       "known here is %s",
 			       reply_text(answer, "MinAPIVersion"), newest, ENGINE_API_MAX);
 	return 0;
 }
@@ -319,12 +334,14 @@ static int negotiate(struct engine *e, struct http_exchange *x, struct err *err)
 	header = http_header(e, "Api-Version");
 	number = version_number(header);
 	if (number < 0 || strlen(header) >= sizeof(newest))
-		return err_sys(err, ERR_ENGINE, EPROTO, "What answers at %s is not a Docker engine", e->host);
+		return err_sys(err, ERR_ENGINE, EPROTO, "What answers at %s is not a Docker engine",
+			       e->host);
 	memcpy(newest, header, strlen(header) + 1);
 	e->podman = http_header(e, "Libpod-Api-Version") != NULL;
 	if (number < version_number(ENGINE_API_MIN))
 		return err_sys(err, ERR_ENGINE, EPROTONOSUPPORT,
-			       "The Docker engine is too old: it speaks API %s, %s is needed", newest, ENGINE_API_MIN);
+			       "The Docker engine is too old: it speaks API %s, %s is needed",
+			       newest, ENGINE_API_MIN);
 	if (number > version_number(ENGINE_API_MAX)) {
 		if (check_minimum(e, x, newest, err) < 0)
 			return -1;

@@ -1,30 +1,33 @@
 /*
- * One HTTP exchange with the engine over libcurl: request out, complete answer in, within the engine's deadline and the caller's cap. Called by
- * engine.c only. It never follows a redirect, never uses a proxy, never speaks anything but HTTP/1.1, and never takes a part for the whole: a missing
- * last chunk or a short body is a failure even with status 200 (trap 5).
+ * One HTTP exchange with the engine over libcurl: request out, complete answer in, within the
+ * engine's deadline and the caller's cap. Called by engine.c only. It never follows a redirect,
+ * never uses a proxy, never speaks anything but HTTP/1.1, and never takes a part for the whole: a
+ * missing last chunk or a short body is a failure even with status 200 (trap 5).
  */
 #include "docker/engine_http.h"
-
-#include <curl/curl.h>
-#include <errno.h>
-#include <string.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "docker/engine.h"
 #include "limits.h"
 
+#include <curl/curl.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
 int http_unreachable(const char *host, int sys, struct err *err)
 {
 	if (sys == EACCES || sys == EPERM)
-		return err_sys(err, ERR_ENGINE, sys, "No permission to use the Docker engine at %s", host);
+		return err_sys(err, ERR_ENGINE, sys, "No permission to use the Docker engine at %s",
+			       host);
 	return err_sys(err, ERR_ENGINE, sys, "No Docker engine answers at %s", host);
 }
 
 int http_silent(const char *host, struct err *err)
 {
-	return err_sys(err, ERR_ENGINE, ETIMEDOUT, "The Docker engine at %s is not responding", host);
+	return err_sys(err, ERR_ENGINE, ETIMEDOUT, "The Docker engine at %s is not responding",
+		       host);
 }
 
 static size_t take_body(char *data, size_t size, size_t count, void *arg)
@@ -48,6 +51,7 @@ static size_t take_head(char *data, size_t size, size_t count, void *arg)
 
 	if (len > 12 && !memcmp(data, "HTTP/1.", 7) && data[8] == ' ')
 		x->status = (data[9] - '0') * 100 + (data[10] - '0') * 10 + (data[11] - '0');
+	x->head_done = len == 2 && !memcmp(data, "\r\n", 2);
 	x->head_bytes += len;
 	return x->head_bytes <= LIMIT_ENGINE_HEAD ? len : 0;
 }
@@ -66,12 +70,14 @@ static int fail(struct engine *e, const struct http_exchange *x, CURLcode rc, st
 		http_silent(e->host, err);
 		break;
 	case CURLE_WRITE_ERROR:
-		err_sys(err, ERR_ENGINE, EMSGSIZE, "The Docker engine's answer is larger than %zu bytes",
-			x->head_bytes > LIMIT_ENGINE_HEAD ? (size_t)LIMIT_ENGINE_HEAD : x->answer.max);
+		err_sys(err, ERR_ENGINE, EMSGSIZE,
+			"The Docker engine's answer is larger than %zu bytes",
+			x->head_bytes > LIMIT_ENGINE_HEAD ? (size_t)LIMIT_ENGINE_HEAD
+							  : x->answer.max);
 		break;
 	default:
-		err_sys(err, ERR_ENGINE, EPROTO, "The Docker engine at %s broke off or garbled its answer",
-			e->host);
+		err_sys(err, ERR_ENGINE, EPROTO,
+			"The Docker engine at %s broke off or garbled its answer", e->host);
 	}
 	return err_cause(err, "%s %s: %s", x->method, x->path, curl_easy_strerror(rc));
 }
@@ -117,13 +123,15 @@ static void set_method(CURL *curl, const struct http_exchange *x)
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, x->method);
 }
 
-/* Without "Expect:" libcurl waits a second for a 100 before a large body, which the engine doesn't send (trap 5). */
+/* Without "Expect:" libcurl waits a second for a 100 before a large body, which the engine doesn't
+ * send (trap 5). */
 static struct curl_slist *request_headers(const struct http_exchange *x)
 {
 	char type[80];
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 
-	snprintf(type, sizeof(type), "Content-Type:%s%s", x->type ? " " : "", x->type ? x->type : "");
+	snprintf(type, sizeof(type), "Content-Type:%s%s", x->type ? " " : "",
+		 x->type ? x->type : "");
 	return curl_slist_append(list, type);
 }
 
@@ -163,6 +171,9 @@ int http_exchange(struct engine *e, struct http_exchange *x, struct err *err)
 	set_target(e->curl, &address, x->path);
 	set_method(e->curl, x);
 	rc = perform(e->curl, x, left);
+	if (rc == CURLE_OK &&
+	    !x->head_done) /* libcurl takes a header that is cut off for a whole one */
+		rc = CURLE_GOT_NOTHING;
 	if (rc != CURLE_OK && !x->ended)
 		return fail(e, x, rc, err);
 	curl_easy_getinfo(e->curl, CURLINFO_CONTENT_TYPE, &type);

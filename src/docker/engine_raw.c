@@ -1,8 +1,15 @@
 /*
- * The way to the engine's socket, and hijacked calls on it: a connection of our own, one request, and the header read without taking a byte that
- * belongs to the stream behind it. Called by engine_http.c (addresses) and container.c (attach). It never looks into the stream.
+ * The way to the engine's socket, and hijacked calls on it: a connection of our own, one request,
+ * and the header read without taking a byte that belongs to the stream behind it. Called by
+ * engine_http.c (addresses) and container.c (attach). It never looks into the stream.
  */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "docker/engine.h"
 #include "docker/engine_http.h"
+#include "limits.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -13,13 +20,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/num.h"
-#include "docker/engine.h"
-#include "limits.h"
 
 #define REFUSAL_BYTES 300   /* of a refusal's body kept for the log */
 #define REFUSAL_WAIT_MS 500 /* for that body, which may have no length and no end */
@@ -68,7 +68,8 @@ int http_address(const char *host, struct http_address *out, struct err *err)
 		if (split_node(rest, out))
 			return 0;
 	}
-	return err_set(err, ERR_INVALID, "DOCKER_HOST is %.120s; it must be unix:///path or tcp://host:port", host);
+	return err_set(err, ERR_INVALID,
+		       "DOCKER_HOST is %.120s; it must be unix:///path or tcp://host:port", host);
 }
 
 static int wait_connected(int fd, int64_t deadline_ms)
@@ -101,9 +102,11 @@ static int connect_one(const struct addrinfo *info, int64_t deadline_ms, int *ou
 	return 0;
 }
 
-static int connect_tcp(const char *host, const struct http_address *address, int64_t deadline_ms, struct err *err)
+static int connect_tcp(const char *host, const struct http_address *address, int64_t deadline_ms,
+		       struct err *err)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV }, *list = NULL;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV },
+			*list = NULL;
 	int rc = getaddrinfo(address->node, address->port, &hints, &list), fd = -1, sys = ENXIO;
 
 	if (rc != 0) {
@@ -118,7 +121,8 @@ static int connect_tcp(const char *host, const struct http_address *address, int
 	return sys ? http_unreachable(host, sys, err) : fd;
 }
 
-int http_connect(const char *host, const struct http_address *address, int64_t deadline_ms, struct err *err)
+int http_connect(const char *host, const struct http_address *address, int64_t deadline_ms,
+		 struct err *err)
 {
 	struct err inner = ERR_INIT;
 	int fd;
@@ -130,10 +134,12 @@ int http_connect(const char *host, const struct http_address *address, int64_t d
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return inner.sys == ETIMEDOUT ? http_silent(host, err) : http_unreachable(host, inner.sys, err);
+	return inner.sys == ETIMEDOUT ? http_silent(host, err)
+				      : http_unreachable(host, inner.sys, err);
 }
 
-static int send_request(struct engine *e, int fd, const struct http_address *address, const char *path, struct err *err)
+static int send_request(struct engine *e, int fd, const struct http_address *address,
+			const char *path, struct err *err)
 {
 	AUTO(strbuf) head = STRBUF(LIMIT_ENGINE_HEAD);
 	struct err inner = ERR_INIT;
@@ -141,17 +147,20 @@ static int send_request(struct engine *e, int fd, const struct http_address *add
 	strbuf_addf(&head, "POST /v%s%s HTTP/1.1\r\nHost: %s\r\n", e->api, path,
 		    address->local ? "docker" : address->node);
 	/* With Upgrade a proxy in between knows that this is no ordinary answer (trap 2). */
-	strbuf_addstr(&head, "User-Agent: belljar\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n\r\n");
+	strbuf_addstr(&head, "User-Agent: belljar\r\nConnection: Upgrade\r\nUpgrade: "
+			     "tcp\r\nContent-Length: 0\r\n\r\n");
 	if (!strbuf_ok(&head))
-		return err_set(err, ERR_INTERNAL, "A path for the engine is longer than %zu bytes", head.max);
+		return err_set(err, ERR_INTERNAL, "A path for the engine is longer than %zu bytes",
+			       head.max);
 	if (io_write_all(fd, head.buf, head.len, e->deadline_ms, &inner) < 0)
-		return err_sys(err, ERR_ENGINE, inner.sys, "The Docker engine at %s hung up", e->host);
+		return err_sys(err, ERR_ENGINE, inner.sys, "The Docker engine at %s hung up",
+			       e->host);
 	return 0;
 }
 
 /*
- * Takes from the socket up to and including the blank line, and nothing of what follows: bytes are looked at first (MSG_PEEK) and only those
- * that belong to the header are taken.
+ * Takes from the socket up to and including the blank line, and nothing of what follows: bytes are
+ * looked at first (MSG_PEEK) and only those that belong to the header are taken.
  */
 static int read_head(int fd, struct strbuf *head, int64_t deadline_ms, struct err *err)
 {
@@ -163,22 +172,26 @@ static int read_head(int fd, struct strbuf *head, int64_t deadline_ms, struct er
 		ssize_t n;
 
 		if (!io_wait(fd, POLLIN, deadline_ms))
-			return err_sys(err, ERR_ENGINE, ETIMEDOUT, "The Docker engine is not responding");
+			return err_sys(err, ERR_ENGINE, ETIMEDOUT,
+				       "The Docker engine is not responding");
 		n = recv(fd, piece, sizeof(piece), MSG_PEEK);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (n <= 0)
-			return err_sys(err, ERR_ENGINE, n < 0 ? errno : EPROTO, "The Docker engine hung up");
+			return err_sys(err, ERR_ENGINE, n < 0 ? errno : EPROTO,
+				       "The Docker engine hung up");
 		strbuf_add(head, piece, (size_t)n);
 		if (!strbuf_ok(head))
-			return err_sys(err, ERR_ENGINE, EMSGSIZE, "The Docker engine's header does not end");
+			return err_sys(err, ERR_ENGINE, EMSGSIZE,
+				       "The Docker engine's header does not end");
 		end = memmem(head->buf, head->len, "\r\n\r\n", 4);
 		if (end) {
 			strbuf_cut(head, (size_t)(end - head->buf) + 4);
 			n = (ssize_t)(head->len - old);
 		}
 		if (recv(fd, piece, (size_t)n, 0) != n)
-			return err_sys(err, ERR_ENGINE, EPROTO, "The Docker engine's socket lost bytes");
+			return err_sys(err, ERR_ENGINE, EPROTO,
+				       "The Docker engine's socket lost bytes");
 		if (end)
 			return 0;
 	}
@@ -196,7 +209,8 @@ static int status_of(const struct strbuf *head)
 	return num_int(digits, 100, 599, &status) ? (int)status : -1;
 }
 
-/* The refusal's text: JSON, or plain text without a length (trap 3). Only the log wants it, so what doesn't come soon is left. */
+/* The refusal's text: JSON, or plain text without a length (trap 3). Only the log wants it, so what
+ * doesn't come soon is left. */
 static int refused(struct engine *e, int fd, int status, struct err *err)
 {
 	char body[REFUSAL_BYTES + 1];
@@ -207,7 +221,8 @@ static int refused(struct engine *e, int fd, int status, struct err *err)
 	if (status == 404)
 		err_set(err, ERR_NOT_FOUND, "The container to attach to is not there");
 	else if (status > 0)
-		err_set(err, ERR_ENGINE, "The Docker engine refused to attach with HTTP status %d", status);
+		err_set(err, ERR_ENGINE, "The Docker engine refused to attach with HTTP status %d",
+			status);
 	else
 		err_sys(err, ERR_ENGINE, EPROTO, "What answers at %s does not speak HTTP", e->host);
 	return err_cause(err, "%s", body);
@@ -225,7 +240,8 @@ int engine_hijack(struct engine *e, const char *path, struct err *err)
 	fd = http_connect(e->host, &address, e->deadline_ms, err);
 	if (fd < 0)
 		return -1;
-	if (send_request(e, fd, &address, path, err) < 0 || read_head(fd, &head, e->deadline_ms, err) < 0)
+	if (send_request(e, fd, &address, path, err) < 0 ||
+	    read_head(fd, &head, e->deadline_ms, err) < 0)
 		return err_cause(err, "POST %s", path);
 	status = status_of(&head);
 	if (status != 101 && status != 200)

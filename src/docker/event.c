@@ -1,16 +1,16 @@
 /*
- * Container events of our instance as they happen. Called by the keeper's watching filler. It keeps nothing between calls: what was missed is found by
- * listing (trap 35).
+ * Container events of our instance as they happen. Called by the keeper's watching filler. It keeps
+ * nothing between calls: what was missed is found by listing (trap 35).
  */
 #include "docker/event.h"
-
-#include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
 #include "docker/engine.h"
 #include "docker/reply.h"
+
+#include <errno.h>
+#include <string.h>
 
 struct watch {
 	int (*fn)(const struct event *, void *);
@@ -32,11 +32,11 @@ static int on_event(struct json_object *object, void *arg)
 	return w->ended;
 }
 
-int event_watch(struct engine *e, const char *instance, int (*fn)(const struct event *, void *), void *arg,
-		struct err *err)
+int event_watch(struct engine *e, const char *instance, int (*fn)(const struct event *, void *),
+		void *arg, struct err *err)
 {
-	AUTO_FREE char *filter =
-		reply_filter(instance, "{\"type\":[\"container\"],\"event\":[\"die\",\"oom\",\"destroy\"]}");
+	AUTO_FREE char *filter = reply_filter(
+		instance, "{\"type\":[\"container\"],\"event\":[\"die\",\"oom\",\"destroy\"]}");
 	AUTO_FREE char *path = xasprintf("/events?filters=%s", filter);
 	struct err inner = ERR_INIT;
 	struct watch w = { .fn = fn, .arg = arg };
@@ -48,5 +48,7 @@ int event_watch(struct engine *e, const char *instance, int (*fn)(const struct e
 			*err = inner;
 		return -1;
 	}
-	return w.ended ? 0 : err_sys(err, ERR_ENGINE, ENODATA, "The Docker engine ended its stream of events");
+	return w.ended ? 0
+		       : err_sys(err, ERR_ENGINE, ENODATA,
+				 "The Docker engine ended its stream of events");
 }

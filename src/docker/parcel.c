@@ -1,8 +1,16 @@
 /*
- * The guest's files on their way into the volume: read from disk, hashed, packed as a tar, compared with a tar that the engine sends back. Called by
- * volume.c. It speaks to no engine and writes no file.
+ * The guest's files on their way into the volume: read from disk, hashed, packed as a tar, compared
+ * with a tar that the engine sends back. Called by volume.c. It speaks to no engine and writes no
+ * file.
  */
 #include "docker/parcel.h"
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/strbuf.h"
+#include "limits.h"
+#include "wire/sha256.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -15,22 +23,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/strbuf.h"
-#include "limits.h"
-#include "wire/sha256.h"
+#define FOLDER_DEPTH 4	/* below drivers/ */
+#define TAR_BLOCK 10240 /* libarchive pads to it */
 
-#define FOLDER_DEPTH 4      /* below drivers/ */
-#define TAR_BLOCK 10240     /* libarchive pads to it */
-
-static int add_item(struct parcel *p, const char *path, bool folder, char *data, size_t len, struct err *err)
+static int add_item(struct parcel *p, const char *path, bool folder, char *data, size_t len,
+		    struct err *err)
 {
 	if (p->count == LIMIT_GUEST_FILES || p->bytes + len > LIMIT_GUEST_BYTES) {
 		free(data);
-		return err_set(err, ERR_INTERNAL, "The guest has more than %d files or %d bytes", LIMIT_GUEST_FILES,
-			       LIMIT_GUEST_BYTES);
+		return err_set(err, ERR_INTERNAL, "The guest has more than %d files or %d bytes",
+			       LIMIT_GUEST_FILES, LIMIT_GUEST_BYTES);
 	}
 	if (!p->items)
 		p->items = xcalloc(LIMIT_GUEST_FILES, sizeof(*p->items));
@@ -48,7 +50,8 @@ static int read_file(struct parcel *p, const char *full, const char *path, struc
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, ERR_INTERNAL, errno, "The guest's file %s can't be read", full);
 	if (!S_ISREG(st.st_mode) || st.st_size > LIMIT_GUEST_BYTES)
-		return err_set(err, ERR_INTERNAL, "%s is no regular file of at most %d bytes", full, LIMIT_GUEST_BYTES);
+		return err_set(err, ERR_INTERNAL, "%s is no regular file of at most %d bytes", full,
+			       LIMIT_GUEST_BYTES);
 	data = xmalloc((size_t)st.st_size + 1);
 	if (io_read_all(fd, data, (size_t)st.st_size, -1, err) < 0)
 		return -1;
@@ -60,9 +63,11 @@ static int wanted(const struct dirent *d)
 	return d->d_name[0] != '.' && strcmp(d->d_name, "__pycache__") != 0;
 }
 
-static int read_folder(struct parcel *p, const char *full, const char *path, int depth, struct err *err);
+static int read_folder(struct parcel *p, const char *full, const char *path, int depth,
+		       struct err *err);
 
-static int read_entry(struct parcel *p, const char *full, const char *path, int depth, struct err *err)
+static int read_entry(struct parcel *p, const char *full, const char *path, int depth,
+		      struct err *err)
 {
 	struct stat st;
 
@@ -73,7 +78,8 @@ static int read_entry(struct parcel *p, const char *full, const char *path, int 
 	return read_file(p, full, path, err);
 }
 
-static int read_folder(struct parcel *p, const char *full, const char *path, int depth, struct err *err)
+static int read_folder(struct parcel *p, const char *full, const char *path, int depth,
+		       struct err *err)
 {
 	struct dirent **list = NULL;
 	int rc = 0, count;
@@ -84,7 +90,8 @@ static int read_folder(struct parcel *p, const char *full, const char *path, int
 		return -1;
 	count = scandir(full, &list, wanted, alphasort);
 	if (count < 0)
-		return err_sys(err, ERR_INTERNAL, errno, "The guest's folder %s can't be read", full);
+		return err_sys(err, ERR_INTERNAL, errno, "The guest's folder %s can't be read",
+			       full);
 	for (int i = 0; i < count; i++) {
 		if (rc == 0) {
 			AUTO_FREE char *below = xasprintf("%s/%s", full, list[i]->d_name);
@@ -104,7 +111,8 @@ int parcel_load(struct parcel *p, const char *dir, struct err *err)
 	AUTO_FREE char *drivers = xasprintf("%s/drivers", dir);
 
 	*p = (struct parcel){ 0 };
-	if (read_file(p, guest, "guest", err) < 0 || read_folder(p, drivers, "drivers", 0, err) < 0) {
+	if (read_file(p, guest, "guest", err) < 0 ||
+	    read_folder(p, drivers, "drivers", 0, err) < 0) {
 		parcel_clear(p);
 		return -1;
 	}
@@ -136,7 +144,8 @@ void parcel_hash(const struct parcel *p, char *out, size_t size)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct parcel_item *item = &p->items[i];
 		/* Lengths first, so that no two lists of files are the same bytes. */
-		int n = snprintf(head, sizeof(head), "%zu %o %zu\n", strlen(item->path), mode_of(item), item->len);
+		int n = snprintf(head, sizeof(head), "%zu %o %zu\n", strlen(item->path),
+				 mode_of(item), item->len);
 
 		sha256_add(&s, head, (size_t)n);
 		sha256_add(&s, item->path, strlen(item->path));
@@ -147,7 +156,8 @@ void parcel_hash(const struct parcel *p, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)(size - 1), hex);
 }
 
-static int write_item(struct archive *a, struct archive_entry *entry, const struct parcel_item *item)
+static int write_item(struct archive *a, struct archive_entry *entry,
+		      const struct parcel_item *item)
 {
 	archive_entry_clear(entry);
 	archive_entry_set_pathname(entry, item->path);
@@ -186,7 +196,8 @@ int parcel_tar(const struct parcel *p, struct strbuf *out, struct err *err)
 	return 0;
 }
 
-/* The path below the archive's top folder, without slashes at its end; NULL for the top folder itself. */
+/* The path below the archive's top folder, without slashes at its end; NULL for the top folder
+ * itself. */
 static char *below_top(const char *name)
 {
 	const char *slash = name ? strchr(name, '/') : NULL;
@@ -213,14 +224,17 @@ static bool same_bytes(struct archive *a, const struct parcel_item *item)
 	la_ssize_t n = 0;
 
 	/* One byte more than ours is asked for: a longer file is another file. */
-	while (used <= item->len && (n = archive_read_data(a, data + used, item->len + 1 - used)) > 0)
+	while (used <= item->len &&
+	       (n = archive_read_data(a, data + used, item->len + 1 - used)) > 0)
 		used += (size_t)n;
 	return n >= 0 && used == item->len && (used == 0 || !memcmp(data, item->data, used));
 }
 
-static bool same_entry(struct archive *a, struct archive_entry *entry, const struct parcel_item *item)
+static bool same_entry(struct archive *a, struct archive_entry *entry,
+		       const struct parcel_item *item)
 {
-	if (archive_entry_filetype(entry) != (item->folder ? AE_IFDIR : AE_IFREG) || archive_entry_hardlink(entry))
+	if (archive_entry_filetype(entry) != (item->folder ? AE_IFDIR : AE_IFREG) ||
+	    archive_entry_hardlink(entry))
 		return false;
 	if ((archive_entry_perm(entry) & 07777) != mode_of(item) || archive_entry_uid(entry) != 0)
 		return false;

@@ -1,27 +1,28 @@
 /*
- * What became of the recipe: the comparison of an inspect answer with what was asked, field by field by a table, and the words in which engines say that
- * they dropped a limit (trap 23). Called by container.c and by tests.
+ * What became of the recipe: the comparison of an inspect answer with what was asked, field by
+ * field by a table, and the words in which engines say that they dropped a limit (trap 23). Called
+ * by container.c and by tests.
  */
-#include "docker/recipe.h"
-
-#include <string.h>
-
 #include "base/err.h"
+#include "docker/recipe.h"
 #include "docker/reply.h"
 #include "wire/json.h"
+
+#include <string.h>
 
 enum match {
 	MATCH_SAME,   /* equal JSON */
 	MATCH_HOLDS,  /* a list or object that holds at least ours: the image adds its own */
-	MATCH_ABSENT, /* equal, or left out or empty by engines that know no such field or have it as their default */
+	MATCH_ABSENT, /* equal, or left out or empty by engines that know no such field or have it
+			 as their default */
 	MATCH_MOUNT   /* our one mount is among the container's real ones, read-only */
 };
 
 struct check_row {
-	const char *asked;   /* path in the body */
-	const char *got;     /* path in the inspect answer */
+	const char *asked; /* path in the body */
+	const char *got;   /* path in the inspect answer */
 	enum match match;
-	const char *limit;   /* the limit it belongs to, NULL: none, never optional */
+	const char *limit; /* the limit it belongs to, NULL: none, never optional */
 };
 
 static const struct check_row check_table[] = {
@@ -47,7 +48,8 @@ static const struct check_row check_table[] = {
 	{ "HostConfig/SecurityOpt", "HostConfig/SecurityOpt", MATCH_HOLDS, NULL },
 	{ "HostConfig/Privileged", "HostConfig/Privileged", MATCH_SAME, NULL },
 	{ "HostConfig/IpcMode", "HostConfig/IpcMode", MATCH_SAME, NULL },
-	{ "HostConfig/CgroupnsMode", "HostConfig/CgroupnsMode", MATCH_ABSENT, NULL }, /* since API 1.41 */
+	{ "HostConfig/CgroupnsMode", "HostConfig/CgroupnsMode", MATCH_ABSENT,
+	  NULL }, /* since API 1.41 */
 	{ "HostConfig/LogConfig/Type", "HostConfig/LogConfig/Type", MATCH_SAME, NULL },
 	{ "HostConfig/RestartPolicy/Name", "HostConfig/RestartPolicy/Name", MATCH_SAME, NULL },
 	{ "HostConfig/AutoRemove", "HostConfig/AutoRemove", MATCH_SAME, NULL },
@@ -94,11 +96,13 @@ static bool holds(struct json_object *asked, struct json_object *got)
 
 static bool empty(struct json_object *got)
 {
-	return !got || (json_object_is_type(got, json_type_string) && !json_object_get_string_len(got)) ||
+	return !got ||
+	       (json_object_is_type(got, json_type_string) && !json_object_get_string_len(got)) ||
 	       (json_object_is_type(got, json_type_array) && !json_object_array_length(got));
 }
 
-/* The engine's list of real mounts: ours, and nothing else that reaches outside (the image may declare volumes, which would be writable). */
+/* The engine's list of real mounts: ours, and nothing else that reaches outside (the image may
+ * declare volumes, which would be writable). */
 static bool mounted(struct json_object *asked, struct json_object *got)
 {
 	struct json_object *want = json_object_array_get_idx(asked, 0), *row;
@@ -108,13 +112,15 @@ static bool mounted(struct json_object *asked, struct json_object *got)
 	row = json_object_array_get_idx(got, 0);
 	return !strcmp(reply_text(row, "Type"), "volume") &&
 	       !strcmp(reply_text(row, "Name"), reply_text(want, "Source")) &&
-	       !strcmp(reply_text(row, "Destination"), reply_text(want, "Target")) && reply_get(row, "RW") &&
-	       !reply_bool(row, "RW");
+	       !strcmp(reply_text(row, "Destination"), reply_text(want, "Target")) &&
+	       reply_get(row, "RW") && !reply_bool(row, "RW");
 }
 
-static bool matches(const struct check_row *row, struct json_object *body, struct json_object *inspect)
+static bool matches(const struct check_row *row, struct json_object *body,
+		    struct json_object *inspect)
 {
-	struct json_object *asked = reply_get(body, row->asked), *got = reply_get(inspect, row->got);
+	struct json_object *asked = reply_get(body, row->asked),
+			   *got = reply_get(inspect, row->got);
 
 	if (!asked) /* the engine's default was asked for */
 		return true;
@@ -131,16 +137,19 @@ static bool matches(const struct check_row *row, struct json_object *body, struc
 	return false;
 }
 
-int recipe_check(const struct recipe *r, const char *optional, struct json_object *inspect, struct err *err)
+int recipe_check(const struct recipe *r, const char *optional, struct json_object *inspect,
+		 struct err *err)
 {
 	AUTO_JSON *body = recipe_body(r);
 
 	for (size_t i = 0; i < ARRAY_SIZE(check_table); i++) {
 		const struct check_row *row = &check_table[i];
 
-		if (matches(row, body, inspect) || (row->limit && recipe_listed(optional, row->limit)))
+		if (matches(row, body, inspect) ||
+		    (row->limit && recipe_listed(optional, row->limit)))
 			continue;
-		err_set(err, ERR_SANDBOX, "The container was not made as asked: %s differs", row->got);
+		err_set(err, ERR_SANDBOX, "The container was not made as asked: %s differs",
+			row->got);
 		return err_cause(err, "asked %.100s, got %.100s",
 				 json_object_to_json_string(reply_get(body, row->asked)),
 				 json_object_to_json_string(reply_get(inspect, row->got)));
@@ -168,18 +177,15 @@ bool recipe_listed(const char *list, const char *word)
 	return false;
 }
 
-/* From moby's daemon/daemon_unix.go, versions 19.03 to 29, and podman's. The first row that fits counts. */
+/* From moby's daemon/daemon_unix.go, versions 19.03 to 29, and podman's. The first row that fits
+ * counts. */
 static const struct {
 	const char *words, *limit;
 } warning_table[] = {
-	{ "swap limit", "swap" },
-	{ "memory limited without swap", "swap" },
-	{ "memory swappiness", "" },
-	{ "memory limit", "memory" },
-	{ "pids limit", "pids" },
-	{ "cpu cfs", "cpu" },
-	{ "nanocpus", "cpu" },
-	{ "cpu quota", "cpu" },
+	{ "swap limit", "swap" },    { "memory limited without swap", "swap" },
+	{ "memory swappiness", "" }, { "memory limit", "memory" },
+	{ "pids limit", "pids" },    { "cpu cfs", "cpu" },
+	{ "nanocpus", "cpu" },	     { "cpu quota", "cpu" },
 	{ "ipv4 forwarding", "" }, /* network none */
 };
 

@@ -1,10 +1,9 @@
 /*
- * Reads members of the engine's JSON answers, and writes the filters of its queries. Called by all files of docker/. It judges nothing: what is not
- * there reads as empty, the caller decides whether that is a failure.
+ * Reads members of the engine's JSON answers, and writes the filters of its queries. Called by all
+ * files of docker/. It judges nothing: what is not there reads as empty, the caller decides whether
+ * that is a failure.
  */
 #include "docker/reply.h"
-
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
@@ -12,7 +11,9 @@
 #include "docker/names.h"
 #include "wire/json.h"
 
-#define NAME_MAX_BYTES 64   /* one name in a path of ours */
+#include <string.h>
+
+#define NAME_MAX_BYTES 64 /* one name in a path of ours */
 #define FILTER_MAX_BYTES 1024
 
 struct json_object *reply_get(struct json_object *answer, const char *path)
@@ -67,7 +68,8 @@ void reply_copy(struct json_object *answer, const char *path, char *out, size_t 
 
 char *reply_filter(const char *instance, const char *more_json)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
 	AUTO_FREE char *label = xasprintf("%s=%s", NAME_INSTANCE, instance);
 	AUTO_JSON *filter = more_json ? json_tokener_parse(more_json) : json_object_new_object();
 	AUTO(strbuf) out = STRBUF(FILTER_MAX_BYTES);
@@ -75,7 +77,8 @@ char *reply_filter(const char *instance, const char *more_json)
 
 	json_object_array_add(labels, json_object_new_string(label));
 	json_object_object_add(filter, "label", labels);
-	for (const char *c = json_object_to_json_string_ext(filter, JSON_C_TO_STRING_PLAIN); *c; c++) {
+	for (const char *c = json_object_to_json_string_ext(filter, JSON_C_TO_STRING_PLAIN); *c;
+	     c++) {
 		if (strchr(plain, *c))
 			strbuf_addch(&out, *c);
 		else

@@ -1,12 +1,11 @@
 /*
- * The volume with the guest: named after the hash of its files, filled once per guest version, compared byte for byte at every start of the service.
- * Called by the SETUP filler. A volume is complete when what the engine reads back equals our files: no marker in it can be right when a crash or a
- * power cut was not. It may be removed while the service runs (docker volume prune); then container_start says ENOENT and the caller comes here again.
+ * The volume with the guest: named after the hash of its files, filled once per guest version,
+ * compared byte for byte at every start of the service. Called by the SETUP filler. A volume is
+ * complete when what the engine reads back equals our files: no marker in it can be right when a
+ * crash or a power cut was not. It may be removed while the service runs (docker volume prune);
+ * then container_start says ENOENT and the caller comes here again.
  */
 #include "docker/volume.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -21,14 +20,18 @@
 #include "limits.h"
 #include "wire/json.h"
 
-#define HASH_DIGITS 32       /* of the file hash in the name: 128 bits */
-#define SETUP_LIFE_S 120     /* the helper's deadline label: after a crash anybody may remove it */
+#include <stdio.h>
+#include <string.h>
+
+#define HASH_DIGITS 32	 /* of the file hash in the name: 128 bits */
+#define SETUP_LIFE_S 120 /* the helper's deadline label: after a crash anybody may remove it */
 #define CONFIRM_TRIES 10
 #define CONFIRM_PAUSE_MS 100 /* an engine under load takes as long for 200 KiB */
 #define TAR_BYTES (LIMIT_GUEST_BYTES + LIMIT_GUEST_FILES * 4096)
 #define PATH_BYTES 160
 
-/* Makes it if it isn't there: the engine's create is idempotent, an existing volume keeps its labels. */
+/* Makes it if it isn't there: the engine's create is idempotent, an existing volume keeps its
+ * labels. */
 static int make_volume(struct engine *e, const char *name, const char *instance, struct err *err)
 {
 	AUTO_JSON *body = json_object_new_object();
@@ -62,7 +65,8 @@ static int compare(struct engine *e, const char *id, const struct parcel *p, str
 	return status == 200 && parcel_equals(p, tar.buf, tar.len);
 }
 
-/* Another service may be filling the same volume with the same files: it is complete when both are done. */
+/* Another service may be filling the same volume with the same files: it is complete when both are
+ * done. */
 static int confirm(struct engine *e, const char *id, const struct parcel *p, struct err *err)
 {
 	for (int try = 0; try < CONFIRM_TRIES; try++) {
@@ -72,7 +76,8 @@ static int confirm(struct engine *e, const char *id, const struct parcel *p, str
 			return same < 0 ? -1 : 0;
 		clock_wait(clock_ms() + CONFIRM_PAUSE_MS);
 	}
-	return err_set(err, ERR_SANDBOX, "The guest volume holds other files than were put into it: remove it");
+	return err_set(err, ERR_SANDBOX,
+		       "The guest volume holds other files than were put into it: remove it");
 }
 
 static int fill(struct engine *e, const char *id, const struct parcel *p, struct err *err)
@@ -87,12 +92,14 @@ static int fill(struct engine *e, const char *id, const struct parcel *p, struct
 	if (engine_put(e, path, tar.buf, tar.len, &status, err) < 0)
 		return -1;
 	if (status != 200)
-		return err_set(err, ERR_SANDBOX, "The guest's files could not be put into their volume (HTTP %d)",
+		return err_set(err, ERR_SANDBOX,
+			       "The guest's files could not be put into their volume (HTTP %d)",
 			       status);
 	return confirm(e, id, p, err);
 }
 
-static int check_and_fill(struct engine *e, const struct recipe *r, const struct parcel *p, struct err *err)
+static int check_and_fill(struct engine *e, const struct recipe *r, const struct parcel *p,
+			  struct err *err)
 {
 	char id[CONTAINER_ID];
 	int rc;
@@ -107,8 +114,8 @@ static int check_and_fill(struct engine *e, const struct recipe *r, const struct
 	return rc < 0 ? -1 : 0;
 }
 
-int volume_guest(struct engine *e, const char *guest_dir, const char *image, const char *instance, char *out_name,
-		 struct err *err)
+int volume_guest(struct engine *e, const char *guest_dir, const char *image, const char *instance,
+		 char *out_name, struct err *err)
 {
 	AUTO(parcel) p = { 0 };
 	struct recipe r = { .image = image,

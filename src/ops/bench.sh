@@ -15,6 +15,8 @@ ROUNDS=${1:-40}
 finish() {
 	"$OPS_DIR/nginx.sh" stop || true
 	"$OPS_DIR/service.sh" stop || true
+	drop_containers || true
+	drop_volumes "com.belljar.instance=$INSTANCE"
 	rm -rf "$RUN_DIR" "$FILE_STORAGE_DIR"
 }
 
@@ -26,5 +28,5 @@ trap 'exit 1' INT TERM HUP
 "$OPS_DIR/service.sh" start
 "$OPS_DIR/nginx.sh" start
 for program in "$BUILD_DIR"/bench/*; do
-	"$program" "http://$HOST:$PORT" "$ROUNDS" "$BUILD_DIR" "$PYTHON_IMAGE"
+	"$program" "http://$HOST:$PORT/v1/execute" "$ROUNDS" "$BUILD_DIR" "$PYTHON_IMAGE"
 done

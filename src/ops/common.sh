@@ -56,12 +56,17 @@ state_of() {
 	[ -n "$1" ] && sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
 }
 
-# process_is PID NAME: does PID live and is it a NAME? A pid file alone says nothing after a crash: the number may be a
-# zombie's, or belong to something else by now.
-process_is() {
+# lives PID: neither gone nor a zombie.
+lives() {
 	case $(state_of "$1") in
 	'' | Z | X) return 1 ;;
 	esac
+}
+
+# process_is PID NAME: does PID live and is it a NAME? A pid file alone says nothing after a crash: the number may be a
+# zombie's, or belong to something else by now.
+process_is() {
+	lives "$1" || return 1
 	[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]
 }
 
@@ -69,9 +74,7 @@ process_is() {
 wait_gone() {
 	wait_left=$2
 	while [ "$wait_left" -gt 0 ]; do
-		case $(state_of "$1") in
-		'' | Z | X) return 0 ;;
-		esac
+		lives "$1" || return 0
 		sleep 0.1
 		wait_left=$((wait_left - 1))
 	done
@@ -89,4 +92,16 @@ stop_process() {
 # labelled_containers: ids of the containers that this instance of the service has made, running or not.
 labelled_containers() {
 	docker ps -aq --filter "label=com.belljar.instance=$INSTANCE" 2>/dev/null
+}
+
+# drop_containers: removes what this instance has left on the engine.
+drop_containers() {
+	labelled_containers | xargs -r docker rm -f -v >/dev/null
+}
+
+# drop_volumes LABEL: guest volumes with that label. Their names are hashes of their content, so instances of one version share
+# one, labelled by the first. The engine refuses to remove what a container mounts; a service makes a missing one anew.
+drop_volumes() {
+	docker volume ls -q --filter label=com.belljar.role=guest --filter "label=$1" 2>/dev/null |
+		xargs -r docker volume rm >/dev/null 2>&1 || true
 }

@@ -80,7 +80,7 @@ build() {
 	say "    building $name"
 	began=$(date +%s)
 	# The host's network: apt in the build needs neither the engine's bridge nor its address translation.
-	docker build --network host -t "$name" -f "$dockerfile" --build-arg "PANDAS_TA=${PANDAS_TA:-0}" \
+	docker build --force-rm --network host -t "$name" -f "$dockerfile" --build-arg "PANDAS_TA=${PANDAS_TA:-0}" \
 		--build-arg "VERSION=$VERSION" --build-arg "SOURCES=$hash" \
 		--build-arg "CREATED=$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$context" </dev/null
 	say "    $name built in $(($(date +%s) - began)) s"
@@ -94,7 +94,7 @@ for image in "${@:-python}"; do
 		;;
 	service)
 		build "$SERVICE_IMAGE" src/images/service/Dockerfile . Makefile src/*.[ch] src/base src/wire src/web src/store src/docker \
-			src/box src/api src/proc src/guest src/images/service
+			src/box src/api src/proc src/guest nginx src/images/service
 		;;
 	nginx)
 		build "$NGINX_IMAGE" src/images/nginx/Dockerfile . nginx www src/images/nginx src/ops/nginx.sh src/ops/common.sh

@@ -78,6 +78,16 @@ start() {
 	addresses
 }
 
+# engine_wanted: containers run, or another service may want some at any time.
+engine_wanted() {
+	[ -z "$(docker ps -q)" ] || return 0
+	for comm in $(grep -lsx belljar /proc/[0-9]*/comm); do
+		comm=${comm%/comm}
+		lives "${comm#/proc/}" && return 0
+	done
+	return 1
+}
+
 stop() {
 	need_root
 	step "nginx"
@@ -85,14 +95,14 @@ stop() {
 	step "service"
 	"$OPS_DIR/service.sh" stop
 	if have docker && "$OPS_DIR/engine.sh" status >/dev/null; then
-		step "containers"
-		left=$(labelled_containers)
-		# shellcheck disable=SC2086
-		[ -z "$left" ] || docker rm -f -v $left >/dev/null
-		if [ -n "$(docker ps -q)" ]; then
-			say "    other containers run: the engine stays"
+		step "containers and volumes"
+		drop_containers
+		drop_volumes "com.belljar.instance=$INSTANCE"
+		if engine_wanted; then
+			say "    others use the engine: it stays"
 			return 0
 		fi
+		drop_volumes com.belljar.owner=belljar
 	fi
 	step "Docker engine"
 	"$OPS_DIR/engine.sh" stop

@@ -29,7 +29,8 @@ wait_ready() {
 	left=$START_TENTHS
 	while [ "$left" -gt 0 ]; do
 		[ -S "$RUN_DIR/fcgi.sock" ] && [ -S "$RUN_DIR/keeper.sock" ] && master_pid >/dev/null && return 0
-		process_is "$1" belljar || process_is "$1" setsid || process_is "$1" nohup || process_is "$1" sh || return 1
+		# Not by its name: that changes while the shell becomes setsid, nohup and then the service.
+		lives "$1" || return 1
 		sleep 0.1
 		left=$((left - 1))
 	done

@@ -34,13 +34,6 @@ struct filler {
 	struct filler_report report;
 };
 
-static void copy_text(char *out, size_t size, const char *text)
-{
-	size_t len = strnlen(text, size - 1);
-	memcpy(out, text, len);
-	memset(out + len, 0, size - len);
-}
-
 /* Sends the report as `word`; a keeper that is gone needs none, and the next one sweeps. */
 static int send_report(struct filler *f, enum filler_word word, int fd)
 {
@@ -54,8 +47,8 @@ static int send_done(struct filler *f, const struct err *err, int fd)
 {
 	f->report.code = err->code;
 	f->report.retry_after_s = (uint32_t)err->retry_after_s;
-	copy_text(f->report.text, sizeof(f->report.text), err->text);
-	copy_text(f->report.cause, sizeof(f->report.cause), err->cause);
+	snprintf(f->report.text, sizeof(f->report.text), "%s", err->text);
+	snprintf(f->report.cause, sizeof(f->report.cause), "%s", err->cause);
 	return send_report(f, FILLER_DONE, fd);
 }
 
@@ -64,7 +57,7 @@ static int send_done(struct filler *f, const struct err *err, int fd)
 static int guest_dir(char *out, size_t size, struct err *err)
 {
 	if (conf->guest_dir[0]) {
-		copy_text(out, size, conf->guest_dir);
+		snprintf(out, size, "%s", conf->guest_dir);
 		return 0;
 	}
 	ssize_t len = readlink("/proc/self/exe", out, size - 1);
@@ -130,7 +123,7 @@ static int do_make(struct filler *f, struct err *err)
 	char id[CONTAINER_ID] = "";
 	if (container_create(&f->engine, &recipe, conf->optional_limits, id, err) < 0)
 		return -1;
-	copy_text(f->report.id, sizeof(f->report.id), id);
+	snprintf(f->report.id, sizeof(f->report.id), "%s", id);
 	if (send_report(f, FILLER_CREATED, -1) < 0)
 		return -1;
 	return start_ready(f, &recipe, id, err);
@@ -149,7 +142,7 @@ static int do_sweep(struct filler *f, struct err *err)
 		bool seen = container_inspect(&f->engine, rows[i].id, &state, &gone) == 0;
 		f->report.running = seen && state.running;
 		f->report.deadline_wall_s = rows[i].deadline_wall_s;
-		copy_text(f->report.id, sizeof(f->report.id), rows[i].id);
+		snprintf(f->report.id, sizeof(f->report.id), "%s", rows[i].id);
 		if (send_report(f, FILLER_ROW, -1) < 0)
 			return -1;
 	}

@@ -76,6 +76,7 @@ struct keeper {
 	int64_t setup_next_ms; /* not before, unless somebody waits */
 
 	struct lease_status status;
+	char engine[32];   /* its name as last heard, for grants */
 	int64_t status_ms; /* when it was seen; 0: never, or out of date */
 
 	uint64_t sweep; /* number of the running or last one */

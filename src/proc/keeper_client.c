@@ -69,20 +69,13 @@ void client_close(struct keeper *k, struct keeper_client *c)
 	*c = (struct keeper_client){ .state = CLIENT_FREE, .conn = -1 };
 }
 
-static void copy_text(char *out, size_t size, const char *text)
-{
-	size_t len = strnlen(text, size - 1);
-	memcpy(out, text, len);
-	memset(out + len, 0, size - len);
-}
-
 void client_refuse(struct keeper *k, struct keeper_client *c, const struct err *err)
 {
 	struct lease_grant grant = { .magic = LEASE_MAGIC, .code = err->code };
 	struct err ignored = ERR_INIT;
 	grant.retry_after_s = (uint32_t)MAX(err->retry_after_s, 0);
-	copy_text(grant.text, sizeof(grant.text), err->text);
-	copy_text(grant.cause, sizeof(grant.cause), err->cause);
+	snprintf(grant.text, sizeof(grant.text), "%s", err->text);
+	snprintf(grant.cause, sizeof(grant.cause), "%s", err->cause);
 	io_send_fd(c->conn, &grant, sizeof(grant), -1, &ignored);
 	client_close(k, c);
 }
@@ -99,10 +92,10 @@ int client_grant(struct keeper *k, struct keeper_client *c, int stream)
 	int64_t now = clock_ms();
 	struct lease_grant grant = { .magic = LEASE_MAGIC, .code = ERR_NONE };
 	struct err err = ERR_INIT;
-	(void)k;
 	grant.queue_ms = (uint32_t)(c->making_ms - c->asked_ms);
 	grant.start_ms = (uint32_t)(now - c->making_ms);
-	copy_text(grant.id, sizeof(grant.id), c->box->id);
+	snprintf(grant.id, sizeof(grant.id), "%s", c->box->id);
+	snprintf(grant.engine, sizeof(grant.engine), "%s", k->engine);
 	int r = io_send_fd(c->conn, &grant, sizeof(grant), stream, &err);
 	/* The worker's copy must be the last one, or the guest would never see the end of its
 	 * input. */

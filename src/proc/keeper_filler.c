@@ -145,6 +145,9 @@ static void setup_ended(struct keeper *k, const struct filler_report *report, co
 		k->setup_failures = 0;
 		k->sweep_next_ms = 0;
 		box_hurry(k);
+		/* Nobody waits for it, but grants name the engine. */
+		if (!filler_running(k, FILLER_STATUS))
+			filler_status(k);
 		return;
 	}
 	if (k->setup_failures == 0 || strcmp(k->setup_err.text, err->text) != 0)
@@ -153,14 +156,6 @@ static void setup_ended(struct keeper *k, const struct filler_report *report, co
 	k->setup_next_ms = clock_ms() + MIN(SETUP_FIRST_MS << shift, SETUP_LAST_MS);
 	k->setup_err = *err;
 	client_refuse_queued(k, err);
-}
-
-/* The worker has left, or never had a chance. */
-static void make_lost(struct keeper *k, struct box *b, int stream)
-{
-	if (stream >= 0)
-		close(stream);
-	box_doom(k, b);
 }
 
 /* Once more with the volume made anew: it may have been pruned, which shows as a container that
@@ -197,6 +192,7 @@ static void make_ended(struct keeper *k, struct box *b, const struct err *err, i
 {
 	struct keeper_client *c = b->client;
 	if (err->code != ERR_NONE || stream < 0) {
+		auto_close(&stream);
 		struct err none = ERR_INIT;
 		if (err->code == ERR_NONE)
 			err_set(&none, ERR_INTERNAL, "The sandbox came without its stream.");
@@ -205,7 +201,8 @@ static void make_ended(struct keeper *k, struct box *b, const struct err *err, i
 	}
 	k->verified = true;
 	if (!c) {
-		make_lost(k, b, stream);
+		close(stream); /* the worker has left meanwhile */
+		box_doom(k, b);
 		return;
 	}
 	b->state = BOX_LEASED;
@@ -231,6 +228,8 @@ static void status_ended(struct keeper *k, const struct filler_report *report,
 {
 	if (err->code == ERR_NONE) {
 		k->status = report->status;
+		if (k->status.engine[0] && lease_status_ok(&k->status))
+			memcpy(k->engine, k->status.engine, sizeof(k->engine));
 	} else {
 		k->status = (struct lease_status){ .magic = LEASE_MAGIC, .installed = 1 };
 		snprintf(k->status.problem, sizeof(k->status.problem),
@@ -299,6 +298,19 @@ static void filler_lost(struct keeper *k, struct keeper_filler *f)
 	filler_ended(k, &ended, &none, &err, -1);
 }
 
+/* Ended with its word; fd is MAKE's stream. */
+static void filler_said(struct keeper *k, struct keeper_filler *f,
+			const struct filler_report *report, int fd)
+{
+	const struct keeper_filler ended = *f;
+	struct err err = ERR_INIT;
+	report_err(report, &err);
+	filler_close(f);
+	if (fd >= 0 && ended.task.kind != FILLER_MAKE)
+		close(steal_fd(&fd));
+	filler_ended(k, &ended, report, &err, fd);
+}
+
 void filler_event(struct keeper *k, struct keeper_filler *f)
 {
 	struct filler_report report;
@@ -311,17 +323,16 @@ void filler_event(struct keeper *k, struct keeper_filler *f)
 		filler_lost(k, f);
 		return;
 	}
+	if (report.word == FILLER_DONE) {
+		filler_said(k, f, &report, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd); /* only DONE brings one */
 	if (report.word == FILLER_CREATED && f->box)
 		memcpy(f->box->id, report.id, sizeof(report.id));
 	else if (report.word == FILLER_ROW)
 		box_row(k, &report);
-	else if (report.word == FILLER_DONE) {
-		const struct keeper_filler ended = *f;
-		struct err said = ERR_INIT;
-		report_err(&report, &said);
-		filler_close(f);
-		filler_ended(k, &ended, &report, &said, fd);
-	}
 }
 
 void filler_setup(struct keeper *k)

@@ -55,7 +55,7 @@ bool lease_grant_ok(const struct lease_grant *g)
 {
 	if (g->magic != LEASE_MAGIC || g->code >= ERR_COUNT || g->retry_after_s > RETRY_S_MAX || g->warm > 1)
 		return false;
-	if (!ends(g->id, sizeof(g->id)) || !ends(g->text, sizeof(g->text)) ||
+	if (!ends(g->id, sizeof(g->id)) || !ends(g->engine, sizeof(g->engine)) || !ends(g->text, sizeof(g->text)) ||
 	    !ends(g->cause, sizeof(g->cause)))
 		return false;
 	return id_ok(g->id, g->code == ERR_NONE);

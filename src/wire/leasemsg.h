@@ -33,6 +33,7 @@ struct lease_grant {
 	uint32_t queue_ms, start_ms;
 	uint32_t warm;
 	char id[65];            /* container id, hex, NUL */
+	char engine[32];        /* the engine's name, empty: not known yet */
 	char text[240];         /* for the client when code is set */
 	char cause[320];        /* for the log */
 };

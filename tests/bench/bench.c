@@ -5,7 +5,7 @@
  * `python3 -c print(...)` in a container of our own recipe; removing it is not counted on either
  * side.
  *
- * bench URL ROUNDS GUEST_DIR IMAGE
+ * bench URL_OF_EXECUTE ROUNDS GUEST_DIR IMAGE
  */
 #include "base/clock.h"
 #include "base/err.h"

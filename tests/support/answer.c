@@ -15,7 +15,7 @@
 #include "support/tool.h"
 
 #define BODY_SHOWN 1500
-#define LOG_SHOWN 2500
+#define LOG_SHOWN 1500
 
 static const char *log_path;
 

@@ -74,7 +74,7 @@ static void on_signal(int sig)
 void cleanup_setup(void)
 {
 	runner = getpid();
-	snprintf(name, sizeof(name), "%s%d", DOCK_RUN_PREFIX, (int)runner);
+	snprintf(name, sizeof(name), "%s-%d", DOCK_RUN_NAME, (int)runner);
 	atexit(cleanup_run);
 	(void)signal(SIGTERM, on_signal);
 	(void)signal(SIGINT, on_signal);

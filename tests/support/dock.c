@@ -143,15 +143,19 @@ bool dock_run(const char *instance, const char *command, char *out_id)
 	return started.status == 204;
 }
 
-static bool label_begins(struct json_object *row, const char *prefix)
+/* The label is the name, or the name and '-' and more: run 12 must not remove what run 123 has. */
+static bool label_is_of(struct json_object *row, const char *name)
 {
 	struct json_object *labels = answer_json_get(row, "Labels"), *v;
-	return json_object_is_type(labels, json_type_object) &&
-	       json_object_object_get_ex(labels, DOCK_INSTANCE_LABEL, &v) &&
-	       strncmp(json_object_get_string(v), prefix, strlen(prefix)) == 0;
+	size_t len = strlen(name);
+	if (!json_object_is_type(labels, json_type_object) ||
+	    !json_object_object_get_ex(labels, DOCK_INSTANCE_LABEL, &v))
+		return false;
+	const char *label = json_object_get_string(v);
+	return strncmp(label, name, len) == 0 && (label[len] == '\0' || label[len] == '-');
 }
 
-static void remove_containers(const char *prefix, int64_t older_s)
+static void remove_containers(const char *name, int64_t older_s)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	list_call("", &a);
@@ -160,12 +164,12 @@ static void remove_containers(const char *prefix, int64_t older_s)
 	for (size_t i = 0; i < json_object_array_length(a.json); i++) {
 		struct json_object *row = json_object_array_get_idx(a.json, i);
 		int64_t made = json_object_get_int64(answer_json_get(row, "Created"));
-		if (label_begins(row, prefix) && time(NULL) - made >= older_s)
+		if (label_is_of(row, name) && time(NULL) - made >= older_s)
 			dock_remove(json_object_get_string(answer_json_get(row, "Id")));
 	}
 }
 
-static void remove_volumes(const char *prefix)
+static void remove_volumes(const char *name)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	AUTO_FREE char *path = xasprintf("/volumes?filters=" LABEL_FILTER, "", "");
@@ -173,7 +177,7 @@ static void remove_volumes(const char *prefix)
 	struct json_object *list = answer_get(&a, "Volumes");
 	for (size_t i = 0; json_object_is_type(list, json_type_array) && i < json_object_array_length(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
-		if (!label_begins(row, prefix))
+		if (!label_is_of(row, name))
 			continue;
 		AUTO(answer) gone = ANSWER_INIT;
 		AUTO_FREE char *one =
@@ -190,5 +194,5 @@ void dock_remove_run(const char *name)
 
 void dock_remove_stale(void)
 {
-	remove_containers(DOCK_RUN_PREFIX, STALE_S);
+	remove_containers(DOCK_RUN_NAME, STALE_S);
 }

@@ -7,7 +7,7 @@
 struct answer;
 
 /* What the tests ask and do at the Docker engine on their own, beside the service. The engine is DOCKER_HOST's or the usual socket. */
-#define DOCK_RUN_PREFIX "belljar-test-"
+#define DOCK_RUN_NAME "belljar-test"
 #define DOCK_INSTANCE_LABEL "com.belljar.instance"
 #define DOCK_ID 65
 
@@ -30,7 +30,7 @@ bool dock_run(const char *instance, const char *command, char *out_id);
 bool dock_has_image(const char *name);
 /* The image jobs run in: $PYTHON_IMAGE or belljar-python. */
 const char *dock_image(void);
-/* Removes every container, and every volume, whose instance label begins with the name. */
+/* Removes every container, and every volume, whose instance label is the name or begins with it and a '-'. */
 void dock_remove_run(const char *name);
 /* Removes what runs of long ago, which could not clean up, have left. */
 void dock_remove_stale(void);

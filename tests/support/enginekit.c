@@ -1,16 +1,8 @@
 /*
- * Shared steps of the tests of src/docker; see enginekit.h. It uses the code under test for the way in, and asks the engine through support/dock.c
- * where a test's verdict hangs on the answer.
+ * Shared steps of the tests of src/docker; see enginekit.h. It uses the code under test for the way
+ * in, and asks the engine through support/dock.c where a test's verdict hangs on the answer.
  */
 #include "support/enginekit.h"
-
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -21,6 +13,14 @@
 #include "support/dock.h"
 #include "support/tool.h"
 #include "wire/dstream.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define KIT_DEADLINE_MS 60000
 #define KIT_READ_MS 10000
@@ -35,14 +35,17 @@ static const char guest_script[] =
 	"echo) exec cat ;;\n"
 	"exit7) exit 7 ;;\n"
 	"facts) cat /proc/self/status /proc/self/mountinfo; id; env; hostname; cat /proc/net/dev\n"
-	"  for f in kernel/shm_rmid_forced kernel/msgmni fs/mqueue/queues_max; do echo $f=$(cat /proc/sys/$f); done\n"
-	"  for d in / /etc /root /var/tmp /run /dev /dev/mqueue /belljar /sys/fs/cgroup /proc/sys/kernel /workspace /tmp /dev/shm; do\n"
+	"  for f in kernel/shm_rmid_forced kernel/msgmni fs/mqueue/queues_max; do echo $f=$(cat "
+	"/proc/sys/$f); done\n"
+	"  for d in / /etc /root /var/tmp /run /dev /dev/mqueue /belljar /sys/fs/cgroup "
+	"/proc/sys/kernel /workspace /tmp /dev/shm; do\n"
 	"    if (: >$d/probe) 2>/dev/null; then echo \"writable=$d\"; fi\n"
 	"  done\n"
 	"  for f in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do\n"
 	"    grep -q oom_kill $f 2>/dev/null && echo oom-counter\n"
 	"  done\n"
-	"  echo limits nofile=$(ulimit -n) core=$(ulimit -c) oom=$(cat /proc/self/oom_score_adj); echo DONE ;;\n"
+	"  echo limits nofile=$(ulimit -n) core=$(ulimit -c) oom=$(cat /proc/self/oom_score_adj); "
+	"echo DONE ;;\n"
 	"esac\n";
 
 const char *kit_instance(void)
@@ -81,11 +84,14 @@ void kit_begin(struct kit *k, const char *host)
 	struct engine real = { 0 };
 
 	*k = (struct kit){ .guest_dir = kit_guest_dir("kit") };
-	ck_assert_msg(engine_open(&real, kit_host(), clock_ms() + KIT_DEADLINE_MS, &err) == 0, "%s", err.text);
-	ck_assert_msg(volume_guest(&real, k->guest_dir, dock_image(), kit_instance(), k->volume, &err) == 0,
+	ck_assert_msg(engine_open(&real, kit_host(), clock_ms() + KIT_DEADLINE_MS, &err) == 0, "%s",
+		      err.text);
+	ck_assert_msg(volume_guest(&real, k->guest_dir, dock_image(), kit_instance(), k->volume,
+				   &err) == 0,
 		      "%s: %s", err.text, err.cause);
 	engine_close(&real);
-	ck_assert_msg(engine_open(&k->engine, host, clock_ms() + KIT_DEADLINE_MS, &err) == 0, "%s", err.text);
+	ck_assert_msg(engine_open(&k->engine, host, clock_ms() + KIT_DEADLINE_MS, &err) == 0, "%s",
+		      err.text);
 	k->recipe = (struct recipe){ .image = dock_image(),
 				     .volume = k->volume,
 				     .instance = kit_instance(),
@@ -108,8 +114,8 @@ void kit_create(struct kit *k, char *out_id)
 {
 	struct err err = ERR_INIT;
 
-	ck_assert_msg(container_create(&k->engine, &k->recipe, "", out_id, &err) == 0, "%s: %s", err.text,
-		      err.cause);
+	ck_assert_msg(container_create(&k->engine, &k->recipe, "", out_id, &err) == 0, "%s: %s",
+		      err.text, err.cause);
 }
 
 int kit_start(struct kit *k, char *out_id)
@@ -121,7 +127,8 @@ int kit_start(struct kit *k, char *out_id)
 	kit_create(k, out_id);
 	fd = container_attach(&k->engine, out_id, &err);
 	ck_assert_msg(fd >= 0, "%s: %s", err.text, err.cause);
-	ck_assert_msg(container_start(&k->engine, out_id, &err) == 0, "%s: %s", err.text, err.cause);
+	ck_assert_msg(container_start(&k->engine, out_id, &err) == 0, "%s: %s", err.text,
+		      err.cause);
 	first = kit_read(fd, "READY\n");
 	ck_assert_str_eq(first, "READY\n");
 	return fd;

@@ -9,8 +9,9 @@
 struct err;
 
 /*
- * What the tests of src/docker share: a guest folder with a shell script as guest (the image's own shell runs it), a recipe around it, and steps that
- * end the test when they fail. Everything made carries kit_instance(), which the runner's cleanup removes.
+ * What the tests of src/docker share: a guest folder with a shell script as guest (the image's own
+ * shell runs it), a recipe around it, and steps that end the test when they fail. Everything made
+ * carries kit_instance(), which the runner's cleanup removes.
  */
 struct kit {
 	struct engine engine;
@@ -21,9 +22,11 @@ struct kit {
 
 const char *kit_instance(void);
 const char *kit_host(void); /* the real engine's, as DOCKER_HOST */
-/* A folder with guest and drivers/; `mark` makes its contents, so its volume's name, unlike others'. The caller's. */
+/* A folder with guest and drivers/; `mark` makes its contents, so its volume's name, unlike
+ * others'. The caller's. */
 char *kit_guest_dir(const char *mark);
-/* Opens the engine at host and fills the guest volume through the real one. kit_end closes; containers stay for the cleanup. */
+/* Opens the engine at host and fills the guest volume through the real one. kit_end closes;
+ * containers stay for the cleanup. */
 void kit_begin(struct kit *k, const char *host);
 void kit_end(struct kit *k);
 /* container_create that must succeed. */
@@ -31,7 +34,8 @@ void kit_create(struct kit *k, char *out_id);
 /* create, attach, start, and the script's first line; returns the attach descriptor. */
 int kit_start(struct kit *k, char *out_id);
 /*
- * Reads the attach stream until its unwrapped bytes end with `end` (NULL: until the end of the stream); 10 s. The text, the caller's.
+ * Reads the attach stream until its unwrapped bytes end with `end` (NULL: until the end of the
+ * stream); 10 s. The text, the caller's.
  */
 char *kit_read(int fd, const char *end);
 /* True if the engine knows the container. */

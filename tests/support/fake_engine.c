@@ -1,8 +1,11 @@
 /*
- * The fake engine of tests/system/test_engine.c: a forking server on its own socket that answers by rules or passes on to the real engine. See
- * fake_engine.h. It is a test's tool: it ends its process on anything unexpected, and the test sees a broken connection.
+ * The fake engine of tests/system/test_engine.c: a forking server on its own socket that answers by
+ * rules or passes on to the real engine. See fake_engine.h. It is a test's tool: it ends its
+ * process on anything unexpected, and the test sees a broken connection.
  */
 #include "support/fake_engine.h"
+
+#include "support/dock.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -20,8 +23,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "support/dock.h"
 
 #define REQUEST_MAX (16 << 20)
 #define ANSWER_MAX (4 << 20)
@@ -112,7 +113,8 @@ static int connect_upstream(const char *path)
 	return fd;
 }
 
-/* Sends the request on with "Connection: close" in it, unless it is a hijack; `version` replaces the last digit of HTTP/1.1. */
+/* Sends the request on with "Connection: close" in it, unless it is a hijack; `version` replaces
+ * the last digit of HTTP/1.1. */
 static void pass_request(int up, const struct request *r, char version)
 {
 	size_t line = strcspn(r->buf, "\r");
@@ -191,7 +193,8 @@ static void flood(int fd)
 		send_all(fd, block, sizeof(block));
 }
 
-static void answer(struct fake_engine *f, int fd, const struct fake_rule *rule, const struct request *r)
+static void answer(struct fake_engine *f, int fd, const struct fake_rule *rule,
+		   const struct request *r)
 {
 	enum fake_act act = rule ? rule->act : FAKE_PASS;
 	int up = -1;
@@ -266,7 +269,8 @@ static int listen_unix(struct fake_engine *f)
 
 static int listen_tcp(struct fake_engine *f)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(addr);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -282,8 +286,8 @@ void fake_start(struct fake_engine *f, const struct fake_rule *rules, size_t cou
 
 	*f = (struct fake_engine){ .rules = rules, .count = count, .upstream = dock_socket() };
 	ck_assert_uint_le(count, FAKE_RULES);
-	f->hits = mmap(NULL, FAKE_RULES * sizeof(*f->hits), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		       -1, 0);
+	f->hits = mmap(NULL, FAKE_RULES * sizeof(*f->hits), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(f->hits, MAP_FAILED);
 	listener = tcp ? listen_tcp(f) : listen_unix(f);
 	ck_assert_int_eq(listen(listener, 64), 0);

@@ -47,6 +47,11 @@ void service_set(struct service *s, const char *pair)
 	s->env[s->env_count] = NULL;
 }
 
+void service_set_config(struct service *s, const char *path)
+{
+	snprintf(s->config, sizeof(s->config), "%s", path);
+}
+
 static void set_pair(struct service *s, const char *key, const char *value)
 {
 	AUTO_FREE char *pair = xasprintf("%s=%s", key, value);
@@ -64,7 +69,7 @@ static void set_defaults(struct service *s)
 	set_pair(s, "GUEST_DIR", tool_build_dir());
 	set_pair(s, "LOG_FORMAT", "json");
 	set_pair(s, "MAX_CONCURRENT_JOBS", "3");
-	set_pair(s, "QUEUE_LENGTH", "2");
+	set_pair(s, "QUEUE_LENGTH", "8");
 	/* The machine may be slow and busy: whoever waits for a slot in these tests must get it. */
 	set_pair(s, "QUEUE_TIMEOUT_MS", "60000");
 	if (getenv("DOCKER_HOST"))
@@ -111,11 +116,11 @@ static bool is_up(void *arg)
 
 void service_start(struct service *s, bool ok)
 {
-	const char *const argv[] = { service_binary(), NULL };
+	const char *const argv[] = { service_binary(), s->config[0] ? "--config" : NULL, s->config, NULL };
 	struct start w = { s, ok };
 	answer_log_path(s->log);
 	s->pid = tool_spawn(&(struct tool_child){
-		.argv = argv, .env = (const char *const *)s->env, .log = s->log, .user = s->user });
+		.argv = argv, .env = (const char *const *)s->env, .log = s->log });
 	cleanup_pid(s->pid);
 	bool up = tool_until(is_up, &w, START_MS);
 	if (up && s->pid)
@@ -209,6 +214,30 @@ pid_t service_one(struct service *s, const char *role)
 {
 	pid_t pid = 0;
 	return service_role(s, role, &pid, 1) ? pid : 0;
+}
+
+struct role_wait {
+	struct service *s;
+	const char *role;
+	size_t count;
+	pid_t not_this;
+};
+
+static bool role_is_there(void *arg)
+{
+	struct role_wait *w = arg;
+	pid_t all[PS_MAX];
+	size_t n = service_role(w->s, w->role, all, PS_MAX);
+	for (size_t i = 0; i < n && i < PS_MAX; i++)
+		if (all[i] == w->not_this)
+			return false;
+	return n == w->count;
+}
+
+bool service_wait_role(struct service *s, const char *role, size_t count, pid_t not_this)
+{
+	struct role_wait w = { s, role, count, not_this };
+	return tool_until(role_is_there, &w, TOOL_WAIT_MS);
 }
 
 struct busy {

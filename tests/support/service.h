@@ -20,13 +20,15 @@ struct service {
 	char run_dir[128], fcgi[160], keeper[160], log[160];
 	char *env[SERVICE_ENV]; /* KEY=value */
 	size_t env_count;
-	const char *user;     /* who starts it; NULL: as we are */
+	char config[200];     /* --config; empty: none */
 };
 
 /* Settings that go over the tests' own, "KEY=value", NULL-ended; NULL: none. */
 void service_prepare(struct service *s, const char *const *extra);
 /* One more setting; the last word on a key wins. */
 void service_set(struct service *s, const char *pair);
+/* The file is given with --config. */
+void service_set_config(struct service *s, const char *path);
 /* Starts it and waits until /health answers (ok: also until it says ok). Ends the test with the log's end when that doesn't come. */
 void service_start(struct service *s, bool ok);
 /* service_prepare and service_start with an engine that works. */
@@ -53,6 +55,8 @@ char *service_body(const char *code, const char *more);
 /* Pids of the live processes of a role ("worker", "keeper", "janitor"); how many (at most max written). */
 size_t service_role(struct service *s, const char *role, pid_t *out, size_t max);
 pid_t service_one(struct service *s, const char *role);
+/* Waits until the role has exactly count live processes, none of them not_this (0: any); false after TOOL_WAIT_MS. */
+bool service_wait_role(struct service *s, const char *role, size_t count, pid_t not_this);
 /* The worker that runs a job now, 0 when none does within TOOL_WAIT_MS. */
 pid_t service_busy_worker(struct service *s);
 /* Waits until a line of the log has the text; false after TOOL_WAIT_MS. */

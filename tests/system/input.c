@@ -17,7 +17,8 @@ static size_t workers_count;
 
 void input_setup(void)
 {
-	service_up(&input_service, (const char *const[]){ "MAX_REQUEST_BYTES=8388608", NULL });
+	service_up(&input_service, (const char *const[]){ "MAX_REQUEST_BYTES=8388608", "WORKERS=4", NULL });
+	ck_assert(service_wait_role(&input_service, "worker", 4, 0));
 	workers_count = service_role(&input_service, "worker", workers, PS_MAX);
 }
 

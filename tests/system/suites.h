@@ -5,6 +5,7 @@
 /* One suite a file test_<name>.c; CK_RUN_SUITE=<name> runs one. */
 Suite *suite_conf(void);
 Suite *suite_execute(void);
+Suite *suite_log(void);
 Suite *suite_files(void);
 Suite *suite_cases(void);
 Suite *suite_sandbox(void);

@@ -126,7 +126,7 @@ END_TEST
 START_TEST(lengths_that_lie)
 {
 	static const char body[] = "{\"code\":\"print(1)\"}";
-	static const char *const lengths[] = { "1000", "-1", "x", "99999999999999999999", "5" };
+	static const char *const lengths[] = { "1000", "-1", "x", "99999999999999999999" };
 	AUTO(answer) a = ANSWER_INIT;
 	fcgi_call(input_service.fcgi,
 		  &(struct fcgi_request){ .uri = "/v1/execute", .body = body, .len = sizeof(body) - 1, .length = lengths[_i] },
@@ -168,7 +168,7 @@ Suite *suite_caps(void)
 	tcase_add_loop_test(tc, lists_over_their_caps, 0, 2);
 	tcase_add_test(tc, argv_and_args_over_their_caps);
 	tcase_add_loop_test(tc, paths_methods_and_types, 0, (int)ARRAY_SIZE(http_rows));
-	tcase_add_loop_test(tc, lengths_that_lie, 0, 5);
+	tcase_add_loop_test(tc, lengths_that_lie, 0, 4);
 	tcase_add_test(tc, broken_connections);
 	suite_add_tcase(s, tc);
 	return s;

@@ -1,21 +1,12 @@
 /*
- * src/docker against the real engine: the life of a container, the recipe as the engine understood it and as a program inside sees it, the guest volume,
- * events, status. What the real one won't do on demand is in test_engine_faults.c.
+ * src/docker against the real engine: the life of a container, the recipe as the engine understood
+ * it and as a program inside sees it, the guest volume, events, status. What the real one won't do
+ * on demand is in test_engine_faults.c.
  */
-#include <check.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "docker/event.h"
 #include "docker/image.h"
 #include "docker/info.h"
 #include "suites.h"
@@ -26,9 +17,20 @@
 #include "system/engine_parts.h"
 #include "wire/json.h"
 
-#define SAY(fd, text) ck_assert_int_eq(io_write_all(fd, text, strlen(text), clock_ms() + 5000, NULL), 0)
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-/* One container from create to its own end: with StdinOnce our half-close ends its input and loses no output (trap 7). */
+#define SAY(fd, text)                                                                              \
+	ck_assert_int_eq(io_write_all(fd, text, strlen(text), clock_ms() + 5000, NULL), 0)
+
+/* One container from create to its own end: with StdinOnce our half-close ends its input and loses
+ * no output (trap 7). */
 static void live(const char *host)
 {
 	struct kit k;
@@ -168,13 +170,16 @@ START_TEST(list_shows_ours_and_no_others)
 }
 END_TEST
 
-/* Every member of `asked` is put wrong, one after the other, in the part of the inspect answer where it should be. */
-static void spoil_each(struct kit *k, struct json_object *asked, struct json_object *inspect, const char *part)
+/* Every member of `asked` is put wrong, one after the other, in the part of the inspect answer
+ * where it should be. */
+static void spoil_each(struct kit *k, struct json_object *asked, struct json_object *inspect,
+		       const char *part)
 {
 	json_object_object_foreach(asked, name, value)
 	{
 		bool real = !strcmp(name, "Mounts"); /* the engine's own list is what counts */
-		struct json_object *where = real ? inspect : json_object_object_get(inspect, part), *old;
+		struct json_object *where = real ? inspect : json_object_object_get(inspect, part),
+				   *old;
 		struct err err = ERR_INIT;
 
 		(void)value;
@@ -182,7 +187,8 @@ static void spoil_each(struct kit *k, struct json_object *asked, struct json_obj
 			continue;
 		old = json_object_get(json_object_object_get(where, name));
 		json_object_object_add(where, name, json_object_new_string("spoilt"));
-		ck_assert_msg(recipe_verify(&k->recipe, inspect, &err) < 0, "%s/%s is not compared", part, name);
+		ck_assert_msg(recipe_verify(&k->recipe, inspect, &err) < 0, "%s/%s is not compared",
+			      part, name);
 		ck_assert_int_eq(err.code, ERR_SANDBOX);
 		ck_assert_ptr_nonnull(strstr(err.text, name));
 		json_object_object_add(where, name, old);
@@ -206,7 +212,8 @@ START_TEST(inspect_equals_the_recipe_in_every_field)
 	ck_assert_int_eq(recipe_verify(&k.recipe, inspect, &err), 0);
 	k.recipe.limits.pids++;
 	ck_assert_int_eq(recipe_verify(&k.recipe, inspect, &err), -1);
-	ck_assert_int_eq(recipe_check(&k.recipe, "cpu,pids", inspect, &err), -1); /* the spec label still differs */
+	ck_assert_int_eq(recipe_check(&k.recipe, "cpu,pids", inspect, &err),
+			 -1); /* the spec label still differs */
 	k.recipe.limits.pids--;
 	ck_assert_int_eq(container_remove(&k.engine, id, &err), 0);
 	kit_end(&k);
@@ -214,16 +221,44 @@ START_TEST(inspect_equals_the_recipe_in_every_field)
 END_TEST
 
 static const char *const facts[] = {
-	"uid=65532", "gid=65532", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000",
-	"CapInh:\t0000000000000000", "CapBnd:\t0000000000000000", "CapAmb:\t0000000000000000", "NoNewPrivs:\t1",
-	"Seccomp:\t2", "LANG=C.UTF-8", "TZ=UTC", "HOME=/tmp", "\nbelljar\n", "kernel/shm_rmid_forced=1",
-	"kernel/msgmni=0", "fs/mqueue/queues_max=0", "writable=/workspace\n", "writable=/tmp\n",
-	"writable=/dev/shm\n", "oom-counter", "nofile=1024 core=0 oom=500", "nr_inodes=16384",
-	"size=65536k", " lo:",
+	"uid=65532",
+	"gid=65532",
+	"CapEff:\t0000000000000000",
+	"CapPrm:\t0000000000000000",
+	"CapInh:\t0000000000000000",
+	"CapBnd:\t0000000000000000",
+	"CapAmb:\t0000000000000000",
+	"NoNewPrivs:\t1",
+	"Seccomp:\t2",
+	"LANG=C.UTF-8",
+	"TZ=UTC",
+	"HOME=/tmp",
+	"\nbelljar\n",
+	"kernel/shm_rmid_forced=1",
+	"kernel/msgmni=0",
+	"fs/mqueue/queues_max=0",
+	"writable=/workspace\n",
+	"writable=/tmp\n",
+	"writable=/dev/shm\n",
+	"oom-counter",
+	"nofile=1024 core=0 oom=500",
+	"nr_inodes=16384",
+	"size=65536k",
+	" lo:",
 };
 static const char *const no_facts[] = {
-	"writable=/\n", "writable=/etc", "writable=/root", "writable=/var", "writable=/run", "writable=/dev\n",
-	"writable=/dev/mqueue", "writable=/belljar", "writable=/sys", "writable=/proc", "eth0:", "docker.sock",
+	"writable=/\n",
+	"writable=/etc",
+	"writable=/root",
+	"writable=/var",
+	"writable=/run",
+	"writable=/dev\n",
+	"writable=/dev/mqueue",
+	"writable=/belljar",
+	"writable=/sys",
+	"writable=/proc",
+	"eth0:",
+	"docker.sock",
 };
 
 START_TEST(a_program_inside_sees_the_recipe)
@@ -264,55 +299,6 @@ START_TEST(what_cannot_be_made_says_why)
 	ck_assert_int_eq(container_attach(&k.engine, "../../images/x", &err), -1);
 	ck_assert_int_eq(err.code, ERR_INTERNAL);
 	kit_end(&k);
-}
-END_TEST
-
-struct seen {
-	char id[CONTAINER_ID];
-	bool die;
-};
-
-static int on_event(const struct event *event, void *arg)
-{
-	struct seen *s = arg;
-
-	ck_assert_str_eq(event->id, s->id); /* no other instance's */
-	s->die = s->die || !strcmp(event->action, "die");
-	return !strcmp(event->action, "destroy");
-}
-
-START_TEST(events_tell_of_ours_only)
-{
-	struct kit k, foreign;
-	struct seen s = { .die = false };
-	struct err err = ERR_INIT;
-	AUTO_FREE char *mine = xasprintf("%s-events", kit_instance());
-	AUTO_CLOSE int fd = -1;
-	char other[CONTAINER_ID];
-	pid_t child;
-
-	kit_begin(&foreign, kit_host());
-	kit_create(&foreign, other);
-	kit_begin(&k, kit_host());
-	k.recipe.instance = mine;
-	fd = kit_start(&k, s.id);
-	child = fork();
-	if (child == 0) {
-		struct engine e;
-
-		tool_sleep_ms(300); /* until the watch is on */
-		if (engine_open(&e, kit_host(), clock_ms() + 20000, NULL) < 0)
-			_exit(1);
-		_exit(container_remove(&e, other, NULL) | container_remove(&e, s.id, NULL));
-	}
-	ck_assert_int_eq(event_watch(&k.engine, mine, on_event, &s, &err), 0);
-	ck_assert(s.die);
-	waitpid(child, NULL, 0);
-	k.engine.deadline_ms = clock_ms() + 200;
-	ck_assert_int_eq(event_watch(&k.engine, mine, on_event, &s, &err), 0); /* the deadline ends it */
-	ck_assert_int_eq(clock_left(k.engine.deadline_ms), 0);
-	kit_end(&k);
-	kit_end(&foreign);
 }
 END_TEST
 
@@ -368,11 +354,12 @@ Suite *suite_engine(void)
 	tcase_add_test(life, inspect_equals_the_recipe_in_every_field);
 	tcase_add_test(life, a_program_inside_sees_the_recipe);
 	tcase_add_test(life, what_cannot_be_made_says_why);
-	tcase_add_test(life, events_tell_of_ours_only);
 	tcase_add_test(life, image_is_described);
 	tcase_add_test(life, status_of_a_sound_engine);
 	suite_add_tcase(s, life);
 	suite_add_tcase(s, engine_volume());
 	suite_add_tcase(s, engine_faults());
+	suite_add_tcase(s, engine_trouble());
+	suite_add_tcase(s, engine_streams());
 	return s;
 }

@@ -1,11 +1,7 @@
 /*
- * The guest volume against the real engine: filled once, completed after a crash, refilled after a prune, filled by several at once. Part of
- * suite_engine.
+ * The guest volume against the real engine: filled once, completed after a crash, refilled after a
+ * prune, filled by several at once. Part of suite_engine.
  */
-#include <check.h>
-#include <errno.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,6 +11,10 @@
 #include "support/fake_engine.h"
 #include "support/tool.h"
 #include "system/engine_parts.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
 
 static size_t volumes_named(const char *name)
 {
@@ -34,7 +34,8 @@ static void remove_volume(const char *name)
 	ck_assert_int_eq(a.status, 204);
 }
 
-/* docker volume prune under a running service: the engine makes an empty volume of the same name by itself. */
+/* docker volume prune under a running service: the engine makes an empty volume of the same name by
+ * itself. */
 START_TEST(a_pruned_volume_is_noticed_and_filled_again)
 {
 	struct kit k;
@@ -44,7 +45,8 @@ START_TEST(a_pruned_volume_is_noticed_and_filled_again)
 
 	kit_begin(&k, kit_host());
 	AUTO_FREE char *dir = kit_guest_dir("pruned");
-	ck_assert_int_eq(volume_guest(&k.engine, dir, dock_image(), kit_instance(), k.volume, &err), 0);
+	ck_assert_int_eq(volume_guest(&k.engine, dir, dock_image(), kit_instance(), k.volume, &err),
+			 0);
 	remove_volume(k.volume);
 	kit_create(&k, id);
 	ck_assert_int_eq(container_start(&k.engine, id, &err), -1);
@@ -72,8 +74,8 @@ static unsigned puts_of(const char *dir, char *out_name)
 
 	fake_start(&f, rules, 1, 0);
 	ck_assert_int_eq(engine_open(&e, f.host, clock_ms() + 30000, &err), 0);
-	ck_assert_msg(volume_guest(&e, dir, dock_image(), kit_instance(), out_name, &err) == 0, "%s: %s", err.text,
-		      err.cause);
+	ck_assert_msg(volume_guest(&e, dir, dock_image(), kit_instance(), out_name, &err) == 0,
+		      "%s: %s", err.text, err.cause);
 	engine_close(&e);
 	hits = fake_hits(&f, 0);
 	fake_stop(&f);
@@ -102,11 +104,14 @@ START_TEST(the_volume_is_filled_once_per_version)
 }
 END_TEST
 
-/* A fill whose connection breaks in the middle of the upload's answer, or before it, leaves what the next one completes. */
+/* A fill whose connection breaks in the middle of the upload's answer, or before it, leaves what
+ * the next one completes. */
 START_TEST(a_broken_fill_is_completed)
 {
 	static const struct fake_rule rules[] = {
-		{ .match = "PUT /archive", .act = FAKE_RAW, .text = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }
+		{ .match = "PUT /archive",
+		  .act = FAKE_RAW,
+		  .text = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }
 	};
 	struct kit k;
 	struct fake_engine f;
@@ -159,7 +164,8 @@ START_TEST(a_guest_that_is_not_there_is_named)
 
 	kit_begin(&k, kit_host());
 	AUTO_FREE char *dir = tool_new_dir("noguest");
-	ck_assert_int_eq(volume_guest(&k.engine, dir, dock_image(), kit_instance(), name, &err), -1);
+	ck_assert_int_eq(volume_guest(&k.engine, dir, dock_image(), kit_instance(), name, &err),
+			 -1);
 	kit_has(err.text, "/guest");
 	ck_assert_int_eq(err.sys, ENOENT);
 	kit_end(&k);

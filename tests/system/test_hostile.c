@@ -52,10 +52,13 @@ static const char *const attacks[] = {
 	     "    if libc.syscall(251, which, who, 3 << 13) == 0: print('ioprio', which, who)\n",
 	/* its files and memory */
 	"import os\nfor n in ('mem', 'environ', 'maps', 'fd/0', 'fd/1', 'fd/2', 'root/etc/hostname', 'cwd', 'exe',\n"
-	"          'fdinfo/0', 'oom_score_adj', 'task/1/mem', 'clear_refs', 'coredump_filter', 'timerslack_ns', 'attr/current'):\n"
-	"    for mode in (os.O_RDONLY, os.O_WRONLY):\n"
-	"        try: os.close(os.open('/proc/1/' + n, mode)); print('open', n, mode)\n"
-	"        except OSError as e: pass\n"
+	"          'fdinfo/0', 'task/1/mem', 'auxv', 'stack', 'syscall', 'io', 'personality'):\n"
+	"    try: print('read', n, os.read(os.open('/proc/1/' + n, os.O_RDONLY), 10))\n"
+	"    except OSError: pass\n"
+	"for n in ('mem', 'oom_score_adj', 'clear_refs', 'coredump_filter', 'timerslack_ns', 'attr/current', 'comm', 'fd/0',\n"
+	"          'fd/1', 'autogroup', 'uid_map', 'loginuid', 'make-it-fail', 'sched'):\n"
+	"    try: os.write(os.open('/proc/1/' + n, os.O_WRONLY), b'1'); print('wrote', n)\n"
+	"    except OSError: pass\n"
 	"try: print(os.listdir('/proc/1/fd'))\nexcept OSError: pass\n",
 	LIBC "for nr, a in ((101, (16, 1, 0, 0)), (101, (0x4206, 1, 0, 0)), (310, (1, 0, 0, 0, 0, 0)), (311, (1, 0, 0, 0, 0, 0)),\n"
 	     "              (312, (1, os.getpid(), 0, 0, 0)), (256, (1, 8, 0, 0)), (279, (1, 0, 0, 0, 0, 0))):\n"

@@ -61,7 +61,7 @@ static const struct raw_row raw_rows[] = {
 	{ "{\"code\":\"a\\u0000b\"}", 0, 422, "invalid_field" },
 	{ "{\"code\":\"1\",\"argv\":[\"a\\u0000b\"]}", 0, 422, "invalid_field" },
 	{ "{\"code\":\"1\",\"env\":{\"A\":\"a\\u0000b\"}}", 0, 422, "invalid_field" },
-	{ "{\"code\":\"1\",\"env\":{\"A\\u0000\":\"b\"}}", 0, 422, "invalid_field" },
+	{ "{\"code\":\"1\",\"env\":{\"A\\u0000\":\"b\"}}", 0, 400, "bad_json" },
 };
 
 START_TEST(raw_bodies)

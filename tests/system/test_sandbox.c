@@ -31,6 +31,7 @@ static void teardown(void)
 static void inspect_running(struct answer *out, struct fcgi *job, const char *more)
 {
 	char id[DOCK_ID];
+	ck_assert_msg(service_wait_clean(&svc), "a container of an earlier test is left");
 	service_begin(&svc, "import time\ntime.sleep(50)", more, job);
 	ck_assert_msg(dock_wait_one(svc.instance, id), "no container came");
 	out->json = dock_inspect(id);

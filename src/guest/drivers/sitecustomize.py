@@ -7,6 +7,7 @@ everything that a program can see. When it returns, CPython itself opens main.py
 and runs it: no frame, hook or module of ours is beneath the program.
 """
 
+import io
 import os
 import sys
 
@@ -54,12 +55,10 @@ def parse_json(text):
     before = "_json" in sys.modules
     from _json import make_scanner
 
-    class Context:
-        strict, memo = True, {}
-        object_hook = object_pairs_hook = None
-        parse_float, parse_int, parse_constant = float, int, float
-
-    value = make_scanner(Context)(text.strip(" \t\r\n"), 0)[0]
+    context = type(sys.implementation)(
+        strict=True, object_hook=None, object_pairs_hook=None, parse_float=float, parse_int=int, parse_constant=float
+    )
+    value = make_scanner(context)(text.strip(" \t\r\n"), 0)[0]
     if not before:
         sys.modules.pop("_json", None)
     return value
@@ -109,33 +108,31 @@ def display(value):
             names.pop("_", None)
 
 
-class Quiet:
-    """Stands for stderr while main.py is compiled: its warnings are repeated only if CPython won't compile it."""
-
-    def __init__(self):
-        self.text = []
-
-    def write(self, text):
-        self.text.append(text)
-
-    def flush(self):
-        pass
-
-
 def hidden_names():
     """A namespace that programs don't look into and that an expression can reach without any name of theirs."""
     return sys.modules["builtins"].__spec__.loader.find_spec.__func__.__globals__
+
+
+def first(node):
+    """The part of an expression that is evaluated first: where a debugger or Ctrl-C finds the statement's beginning."""
+    while True:
+        parts = [getattr(node, name, None) for name in ("func", "left", "test", "value", "values", "elts", "keys")]
+        parts = [part[0] if isinstance(part, list) and part else part for part in parts]
+        parts = [part for part in parts if hasattr(part, "lineno")]
+        if not parts:
+            return node
+        node = parts[0]
 
 
 def shown(value, path):
     """The expression `display(value)` at the place of value; display is fetched as hidden_names does, once."""
     text = f"(lambda: 0).__builtins__['__spec__'].loader.find_spec.__func__.__globals__.pop({HIDDEN!r})(0)"
     call = compile(text, path, "eval", AST_ONLY, True).body
-    todo = [call]
+    start, todo = first(value), [call]
     while todo:
         node = todo.pop()
         for name in node._attributes:
-            setattr(node, name, getattr(value, name))
+            setattr(node, name, getattr(value if node is call else start, name))
         for field in node._fields:
             child = getattr(node, field)
             todo += [c for c in (child if isinstance(child, list) else [child]) if hasattr(c, "_fields")]
@@ -161,8 +158,9 @@ def compile_shown(source, path):
 
 
 def compile_quietly(source, path):
+    """compile_shown; what it warns of is written only if it succeeds: else CPython compiles, and warns, again."""
     stderr = sys.stderr
-    sys.stderr = quiet = Quiet()
+    sys.stderr = quiet = io.StringIO()
     try:
         code = compile_shown(source, path)
     except Exception:
@@ -170,7 +168,7 @@ def compile_quietly(source, path):
     finally:
         sys.stderr = stderr
     if code:
-        stderr.write("".join(quiet.text))
+        stderr.write(quiet.getvalue())
         stderr.flush()
     return code
 

@@ -1,15 +1,16 @@
-/* The scripted guest of guest_script.h. Failures end the child, which the worker's side then sees as a lost container. */
+/* The scripted guest of guest_script.h. Failures end the child, which the worker's side then sees
+ * as a lost container. */
 #include "unit/box/guest_script.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
 
 #define PATIENCE_MS 20000
 
@@ -59,8 +60,10 @@ int guest_start(void (*fn)(int fd))
 
 void guest_say_kind(int fd, int kind, const void *data, size_t len)
 {
-	uint8_t head[8] = { (uint8_t)kind, 0, 0, 0, (uint8_t)(len >> 24), (uint8_t)(len >> 16), (uint8_t)(len >> 8),
-		            (uint8_t)len };
+	uint8_t head[8] = {
+		(uint8_t)kind,	     0,		  0, 0, (uint8_t)(len >> 24), (uint8_t)(len >> 16),
+		(uint8_t)(len >> 8), (uint8_t)len
+	};
 
 	write_all(fd, head, sizeof(head));
 	write_all(fd, data, len);
@@ -105,7 +108,7 @@ static void note_file(struct guest_heard *h, const uint8_t *data, size_t len)
 
 	must(!frame_in_done(&in));
 	snprintf(h->names + used, sizeof(h->names) - used, "%.*s:%llu ", (int)path_len, path,
-	         (unsigned long long)size);
+		 (unsigned long long)size);
 	h->files++;
 }
 
@@ -148,7 +151,8 @@ void guest_say_file(int fd, const char *path, uint64_t size, const void *data, s
 {
 	say_path(fd, FRAME_FILE, path, size, true);
 	for (size_t at = 0; at < len; at += FRAME_MAX)
-		guest_say(fd, FRAME_DATA, (const char *)data + at, MIN(len - at, (size_t)FRAME_MAX));
+		guest_say(fd, FRAME_DATA, (const char *)data + at,
+			  MIN(len - at, (size_t)FRAME_MAX));
 	if (size == len)
 		guest_say(fd, FRAME_END, NULL, 0);
 }
@@ -178,8 +182,11 @@ void guest_say_exit(int fd, const struct frame_exit *e)
 
 void guest_say_ok(int fd, uint64_t out, uint64_t err)
 {
-	const struct frame_exit e = { .cause = FRAME_CAUSE_EXIT, .wall_us = 5000, .cpu_us = 3000,
-		                      .stdout_bytes = out, .stderr_bytes = err };
+	const struct frame_exit e = { .cause = FRAME_CAUSE_EXIT,
+				      .wall_us = 5000,
+				      .cpu_us = 3000,
+				      .stdout_bytes = out,
+				      .stderr_bytes = err };
 
 	guest_say_exit(fd, &e);
 }

@@ -3,7 +3,8 @@
 #include "base/base.h"
 #include "wire/frame.h"
 
-/* A guest as a script: what it says to a worker, whole or as lies, over one end of a socket pair. It runs in a child process. */
+/* A guest as a script: what it says to a worker, whole or as lies, over one end of a socket pair.
+ * It runs in a child process. */
 
 /* Starts fn in a child with the guest's end; returns the worker's end, non-blocking. */
 int guest_start(void (*fn)(int fd));
@@ -16,7 +17,8 @@ void guest_say(int fd, enum frame_type type, const void *data, size_t len);
 void guest_say_lie(int fd, enum frame_type type, uint32_t claimed, const void *data, size_t len);
 /* Raw bytes of Docker's stream, kind as it stands in the first byte. */
 void guest_say_kind(int fd, int kind, const void *data, size_t len);
-/* The next frame from the worker; its payload (at most FRAME_MAX) stays in a static buffer. Ends the child at the stream's end. */
+/* The next frame from the worker; its payload (at most FRAME_MAX) stays in a static buffer. Ends
+ * the child at the stream's end. */
 int guest_hear(int fd, const uint8_t **out, size_t *out_len);
 /* Reads up to GO; counts what came. */
 struct guest_heard {

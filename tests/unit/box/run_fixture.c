@@ -1,11 +1,11 @@
 /* What run_fixture.h says. */
 #include "unit/box/run_fixture.h"
 
+#include "unit/box/guest_script.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "unit/box/guest_script.h"
 
 struct run_fixture run_fixture;
 
@@ -16,7 +16,8 @@ static int sink_begin(void *arg, const char *path, uint64_t size, struct err *er
 
 	if (f->refuse_begin)
 		return err_set(err, ERR_TOO_LARGE, "no");
-	snprintf(f->seen + used, sizeof(f->seen) - used, "%s:%llu ", path, (unsigned long long)size);
+	snprintf(f->seen + used, sizeof(f->seen) - used, "%s:%llu ", path,
+		 (unsigned long long)size);
 	return 0;
 }
 
@@ -48,12 +49,19 @@ static void sink_abort(void *arg)
 
 struct run_job run_fixture_job(void)
 {
-	static const struct run_input program = { .path = "main.py", .data = "print()", .fd = -1, .size = 7 };
+	static const struct run_input program = {
+		.path = "main.py", .data = "print()", .fd = -1, .size = 7
+	};
 
 	return (struct run_job){
-		.frame = { .timeout_ms = 1000, .output_bytes = RUN_OUTPUT_BYTES, .cpu_time_s = 1, .files_max = 3,
-		           .files_bytes = RUN_FILES_BYTES, .file_bytes = RUN_FILES_BYTES, .main_name = "main.py",
-		           .main_name_len = 7 },
+		.frame = { .timeout_ms = 1000,
+			   .output_bytes = RUN_OUTPUT_BYTES,
+			   .cpu_time_s = 1,
+			   .files_max = 3,
+			   .files_bytes = RUN_FILES_BYTES,
+			   .file_bytes = RUN_FILES_BYTES,
+			   .main_name = "main.py",
+			   .main_name_len = 7 },
 		.inputs = &program,
 		.inputs_count = 1,
 		.watch_fd = -1,

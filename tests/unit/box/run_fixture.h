@@ -3,7 +3,8 @@
 #include "base/err.h"
 #include "box/run.h"
 
-/* One job against one scripted guest, with a sink that notes what it gets. Shared by the tests of box/run. */
+/* One job against one scripted guest, with a sink that notes what it gets. Shared by the tests of
+ * box/run. */
 
 #define RUN_OUTPUT_BYTES 1000
 #define RUN_FILES_BYTES 200000

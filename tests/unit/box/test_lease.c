@@ -1,4 +1,12 @@
-/* The worker's side of a lease against a scripted keeper: grants, refusals, answers that are not valid, a keeper that dies, a client that leaves. */
+/* The worker's side of a lease against a scripted keeper: grants, refusals, answers that are not
+ * valid, a keeper that dies, a client that leaves. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "box/lease.h"
+#include "limits.h"
+#include "unit/suites.h"
+
 #include <check.h>
 #include <poll.h>
 #include <stdio.h>
@@ -7,20 +15,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "box/lease.h"
-#include "limits.h"
-#include "unit/suites.h"
-
 static char dir[] = "/tmp/belljar-lease-XXXXXX";
 static char path[64];
 static int listener;
 static struct err err;
 static struct lease lease;
-static const struct lease_ask ask = { .magic = LEASE_MAGIC, .kind = LEASE_TAKE, .wait_ms = 500, .run_ms = 1000,
-	                              .limits = { 128, 1000, 16, 32, 16 } };
+static const struct lease_ask ask = { .magic = LEASE_MAGIC,
+				      .kind = LEASE_TAKE,
+				      .wait_ms = 500,
+				      .run_ms = 1000,
+				      .limits = { 128, 1000, 16, 32, 16 } };
 
 static void setup(void)
 {
@@ -103,7 +107,11 @@ END_TEST
 
 static void refuses(void)
 {
-	struct lease_grant g = { .magic = LEASE_MAGIC, .code = ERR_BUSY, .retry_after_s = 9, .text = "all full", .cause = "c" };
+	struct lease_grant g = { .magic = LEASE_MAGIC,
+				 .code = ERR_BUSY,
+				 .retry_after_s = 9,
+				 .text = "all full",
+				 .cause = "c" };
 	struct lease_ask got;
 
 	io_send_fd(next_ask(&got), &g, sizeof(g), -1, &err);
@@ -199,7 +207,11 @@ END_TEST
 
 static void reports(void)
 {
-	struct lease_status s = { .magic = LEASE_MAGIC, .running = 1, .slots = 8, .engine = "Docker", .problem = "none" };
+	struct lease_status s = { .magic = LEASE_MAGIC,
+				  .running = 1,
+				  .slots = 8,
+				  .engine = "Docker",
+				  .problem = "none" };
 	struct lease_ask got;
 	int conn = next_ask(&got);
 

@@ -1,11 +1,5 @@
-/* A job against a scripted guest that keeps to the protocol: files, input, refusals, silence, a client that leaves. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+/* A job against a scripted guest that keeps to the protocol: files, input, refusals, silence, a
+ * client that leaves. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "box/run.h"
@@ -13,6 +7,12 @@
 #include "unit/box/run_fixture.h"
 #include "unit/suites.h"
 
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void honest(int fd)
 {
@@ -34,7 +34,8 @@ START_TEST(takes_an_honest_job)
 	ck_assert_str_eq(run_fixture.result.err.buf, "err!");
 	ck_assert_int_eq(run_fixture.result.exit.cause, FRAME_CAUSE_EXIT);
 	ck_assert_uint_eq(run_fixture.result.exit.wall_us, 5000);
-	ck_assert(!run_fixture.result.lost && !run_fixture.result.cut && !run_fixture.result.client_gone);
+	ck_assert(!run_fixture.result.lost && !run_fixture.result.cut &&
+		  !run_fixture.result.client_gone);
 	ck_assert_str_eq(run_fixture.seen, "a/b.txt:5 end empty:0 end ");
 	ck_assert_uint_eq(run_fixture.result.skipped_count, 1);
 	ck_assert_str_eq(run_fixture.result.skipped[0].path, "link");
@@ -55,7 +56,8 @@ static void echo(int fd)
 	if (!frame_get_job(h->job, h->job_bytes, &job))
 		_exit(4);
 	guest_say(fd, FRAME_STARTED, NULL, 0);
-	n = snprintf(text, sizeof(text), "%s%zu|%zu %u|", h->names, h->file_bytes, h->jobs, job.args_len);
+	n = snprintf(text, sizeof(text), "%s%zu|%zu %u|", h->names, h->file_bytes, h->jobs,
+		     job.args_len);
 	guest_say(fd, FRAME_STDOUT, text, (size_t)n);
 	guest_say_room(fd, 10);
 	while (guest_hear(fd, &data, &len) == FRAME_STDIN) {
@@ -75,10 +77,12 @@ START_TEST(sends_files_args_and_stdin)
 	char *big = calloc(1, 200000);
 	FILE *stored = tmpfile();
 	struct run_job job = run_fixture_job();
-	const struct run_input inputs[] = { *job.inputs,
-		                            { .path = "d/big", .data = big, .fd = -1, .size = 150000 },
-		                            { .path = "none", .data = "", .fd = -1 },
-		                            { .path = "fd", .fd = fileno(stored), .size = 70000 } };
+	const struct run_input inputs[] = {
+		*job.inputs,
+		{ .path = "d/big", .data = big, .fd = -1, .size = 150000 },
+		{ .path = "none", .data = "", .fd = -1 },
+		{ .path = "fd", .fd = fileno(stored), .size = 70000 }
+	};
 
 	ck_assert_int_eq(write(fileno(stored), big, 70001), 70001);
 	lseek(fileno(stored), 1, SEEK_SET);
@@ -90,7 +94,8 @@ START_TEST(sends_files_args_and_stdin)
 	job.frame.args = big;
 	job.frame.args_len = 131072;
 	ck_assert_int_eq(run_fixture_with(echo, &job), 0);
-	ck_assert_str_eq(run_fixture.result.out.buf, "main.py:7 d/big:150000 none:0 fd:70000 220007|3 131072|stdin 200000");
+	ck_assert_str_eq(run_fixture.result.out.buf,
+			 "main.py:7 d/big:150000 none:0 fd:70000 220007|3 131072|stdin 200000");
 	run_fixture_clear();
 	job = run_fixture_job();
 	ck_assert_int_eq(run_fixture_with(echo, &job), 0);

@@ -1,14 +1,15 @@
-/* A job against guests that lie: frames out of order, lengths and sizes that are not true, floods, and ends at the wrong moment. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+/* A job against guests that lie: frames out of order, lengths and sizes that are not true, floods,
+ * and ends at the wrong moment. */
 #include "base/err.h"
 #include "box/run.h"
 #include "unit/box/guest_script.h"
 #include "unit/box/run_fixture.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Scripts that break off or break the rules before the program began. */
 static void end_at_once(int fd)
@@ -62,8 +63,9 @@ static void huge_frame(int fd)
 
 START_TEST(refuses_guests_before_start)
 {
-	void (*const scripts[])(int) = { end_at_once, end_after_job, early_output, second_hello, long_start,
-		                         no_frame,    no_stream,     daemon_error, huge_frame };
+	void (*const scripts[])(int) = { end_at_once,  end_after_job, early_output,
+					 second_hello, long_start,    no_frame,
+					 no_stream,    daemon_error,  huge_frame };
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		run_fixture.err = (struct err)ERR_INIT;
@@ -159,12 +161,15 @@ static void exit_time(int fd)
 
 START_TEST(keeps_output_of_lost_programs)
 {
-	void (*const scripts[])(int) = { kept,       flood,     second_start,  file_first, bye_first,   cut_frame, short_exit,
-		                         exit_cause, exit_code, exit_no_cause, exit_signal, exit_output, exit_time };
+	void (*const scripts[])(int) = { kept,	    flood,	   second_start, file_first,
+					 bye_first, cut_frame,	   short_exit,	 exit_cause,
+					 exit_code, exit_no_cause, exit_signal,	 exit_output,
+					 exit_time };
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		ck_assert_msg(run_fixture_run(scripts[i]) == 0, "script %zu", i);
-		ck_assert_msg(run_fixture.result.lost && run_fixture.result.exit.cause == 0, "script %zu", i);
+		ck_assert_msg(run_fixture.result.lost && run_fixture.result.exit.cause == 0,
+			      "script %zu", i);
 		ck_assert_str_eq(run_fixture.result.out.buf, "kept");
 		ck_assert_str_eq(run_fixture.seen, "");
 		run_fixture_clear();
@@ -224,7 +229,9 @@ START_TEST(drops_a_file_that_is_not_whole)
 		run_fixture.seen[0] = '\0';
 		run_fixture.aborts = 0;
 		ck_assert_msg(run_fixture_run(scripts[i]) == 0, "script %zu", i);
-		ck_assert_msg(run_fixture.result.cut && !run_fixture.result.lost && run_fixture.result.exit.cause == FRAME_CAUSE_EXIT, "script %zu", i);
+		ck_assert_msg(run_fixture.result.cut && !run_fixture.result.lost &&
+				      run_fixture.result.exit.cause == FRAME_CAUSE_EXIT,
+			      "script %zu", i);
 		ck_assert_int_eq(strncmp(run_fixture.seen, "good:1 end liar:", 16), 0);
 		ck_assert_uint_eq(run_fixture.aborts, 1);
 		ck_assert_uint_eq(run_fixture.result.skipped_count, 1);
@@ -279,15 +286,17 @@ static void many_files(int fd)
 
 START_TEST(refuses_files_beyond_the_rules)
 {
-	void (*const scripts[])(int) = { no_bye,       output_after, second_exit, file_up,    file_absolute, file_main,
-		                         file_no_name, file_not_text, file_large, file_endless, many_files };
+	void (*const scripts[])(int) = { no_bye,	output_after, second_exit,  file_up,
+					 file_absolute, file_main,    file_no_name, file_not_text,
+					 file_large,	file_endless, many_files };
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		run_fixture.seen[0] = '\0';
 		ck_assert_msg(run_fixture_run(scripts[i]) == 0, "script %zu", i);
 		ck_assert_msg(run_fixture.result.cut && !run_fixture.result.lost, "script %zu", i);
 		ck_assert_int_eq(strncmp(run_fixture.seen, "good:1 end ", 11), 0);
-		ck_assert_msg(strspn(run_fixture.seen, "god:1 en") == strlen(run_fixture.seen), "script %zu: %s", i, run_fixture.seen);
+		ck_assert_msg(strspn(run_fixture.seen, "god:1 en") == strlen(run_fixture.seen),
+			      "script %zu: %s", i, run_fixture.seen);
 		run_fixture_clear();
 	}
 }

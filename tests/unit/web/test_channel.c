@@ -1,4 +1,13 @@
-/* A FastCGI server's bytes on a socket against the channel: whole requests, broken ones, a body that stops, a client that leaves. */
+/* A FastCGI server's bytes on a socket against the channel: whole requests, broken ones, a body
+ * that stops, a client that leaves. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "unit/suites.h"
+#include "web/channel.h"
+#include "web/request.h"
+#include "web/response.h"
+
 #include <check.h>
 #include <poll.h>
 #include <stdio.h>
@@ -7,14 +16,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "unit/suites.h"
-#include "web/channel.h"
-#include "web/request.h"
-#include "web/response.h"
 
 enum { BEGIN = 1, END = 3, PARAMS = 4, STDIN = 5, STDOUT = 6 };
 
@@ -55,7 +56,8 @@ static void record(int fd, int type, const void *data, size_t len)
 static void param(int fd, const char *name, const char *value)
 {
 	char buf[512];
-	int len = snprintf(buf, sizeof(buf), "%c%c%s%s", (char)strlen(name), (char)strlen(value), name, value);
+	int len = snprintf(buf, sizeof(buf), "%c%c%s%s", (char)strlen(name), (char)strlen(value),
+			   name, value);
 
 	record(fd, PARAMS, buf, (size_t)len);
 }

@@ -1,13 +1,14 @@
-/* A request as a CGI server hands it over: path, headers, body within its cap. Each test has a process of its own. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+/* A request as a CGI server hands it over: path, headers, body within its cap. Each test has a
+ * process of its own. */
 #include "base/err.h"
 #include "unit/suites.h"
 #include "web/channel.h"
 #include "web/request.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct request req;
 static struct err err;
@@ -52,9 +53,10 @@ END_TEST
 START_TEST(refuses_paths)
 {
 	char huge[LIMIT_URI_BYTES + 10];
-	const char *const bad[] = { "",        "x",          "*",     "/%",     "/%4",        "/%zz",  "/%00x", "/%0a",
-		                    "/\x7f",   "/%ff",       "/a/..", "/../a",  "/a/%2e%2e/b", "/./x",  "/%2E",  "?/x",
-		                    "http://h/x", "/%C3(" };
+	const char *const bad[] = { "",	     "x",	   "*",		  "/%",	   "/%4",
+				    "/%zz",  "/%00x",	   "/%0a",	  "/\x7f", "/%ff",
+				    "/a/..", "/../a",	   "/a/%2e%2e/b", "/./x",  "/%2E",
+				    "?/x",   "http://h/x", "/%C3(" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		ck_assert_msg(open_with("REQUEST_URI", bad[i]) == -1, "%s", bad[i]);

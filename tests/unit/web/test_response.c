@@ -1,16 +1,16 @@
 /* Answers as bytes on a CGI server's pipe. */
-#include <check.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/err.h"
 #include "unit/suites.h"
 #include "web/channel.h"
 #include "web/request.h"
 #include "web/response.h"
 #include "wire/json.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static char sent[70000];
 
@@ -51,9 +51,10 @@ START_TEST(sends_head_and_body)
 	strbuf_addstr(&res.body, "{\"a\":1}");
 	response_header(&res, "X-Test", "%d", 5);
 	ck_assert_int_eq(send_it(&res, "GET"), 0);
-	ck_assert_str_eq(sent, "Status: 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
-	                       "Content-Length: 7\r\nX-Request-Id: abc123\r\nCache-Control: no-store\r\n"
-	                       "X-Content-Type-Options: nosniff\r\nX-Test: 5\r\n\r\n{\"a\":1}");
+	ck_assert_str_eq(sent,
+			 "Status: 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
+			 "Content-Length: 7\r\nX-Request-Id: abc123\r\nCache-Control: no-store\r\n"
+			 "X-Content-Type-Options: nosniff\r\nX-Test: 5\r\n\r\n{\"a\":1}");
 	ck_assert(res.sent);
 }
 END_TEST
@@ -107,7 +108,8 @@ START_TEST(refuses_an_answer_cut_short)
 }
 END_TEST
 
-static struct json_object *error_body(struct response *res, const struct err *err, struct json_object *list)
+static struct json_object *error_body(struct response *res, const struct err *err,
+				      struct json_object *list)
 {
 	struct json_object *body = NULL;
 	struct err bad = ERR_INIT;

@@ -1,14 +1,15 @@
-/* The route table's search: methods, patterns, types, Allow, and the redirect of a trailing slash. */
-#include <check.h>
-#include <string.h>
-
+/* The route table's search: methods, patterns, types, Allow, and the redirect of a trailing slash.
+ */
 #include "base/err.h"
 #include "unit/suites.h"
 #include "web/response.h"
 #include "web/route.h"
 
+#include <check.h>
+#include <string.h>
+
 static int handle(struct request *req, struct response *res, struct route_times *times,
-                  struct err *err)
+		  struct err *err)
 {
 	(void)req, (void)res, (void)times, (void)err;
 	return 0;
@@ -53,8 +54,9 @@ END_TEST
 START_TEST(refuses_other_paths)
 {
 	char longest[200] = "/v1/files/";
-	const char *const paths[] = { "/",          "",       "/v1/file",       "/v1/filesx", "/v1/files//",
-		                      "/v1//files", "v1/files", "/v1/files/a/b", "//v1/files/" };
+	const char *const paths[] = { "/",	     "",	   "/v1/file", "/v1/filesx",
+				      "/v1/files//", "/v1//files", "v1/files", "/v1/files/a/b",
+				      "//v1/files/" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		ck_assert_msg(!find(METHOD_GET, paths[i]), "%s", paths[i]);
@@ -92,9 +94,13 @@ static const struct route *find_typed(const char *type)
 START_TEST(checks_content_type)
 {
 	const char *const good[] = { "", "application/json", "Application/JSON ; charset=utf-8",
-		                     "application/problem+json" };
-	const char *const bad[] = { "text/plain", "application/jsonx", "application/json2; x", "application/+json",
-		                    "multipart/form-data; boundary=x", ";" };
+				     "application/problem+json" };
+	const char *const bad[] = { "text/plain",
+				    "application/jsonx",
+				    "application/json2; x",
+				    "application/+json",
+				    "multipart/form-data; boundary=x",
+				    ";" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		ck_assert_msg(find_typed(good[i]) == &table[0], "%s", good[i]);

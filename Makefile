@@ -54,6 +54,8 @@ DRIVERS      := $(wildcard src/guest/drivers/*)
 .PHONY: all unit system fuzz fuzz-deps fuzz-replay bench layers lint format check deps images run stop test \
         clean install programs
 .DELETE_ON_ERROR:
+# Objects are kept, those of chained rules too.
+.SECONDARY:
 
 all: $(B)/belljar $(B)/guest $(DRIVERS:src/guest/drivers/%=$(B)/drivers/%)
 

@@ -1,14 +1,10 @@
 /*
- * The operator's settings: one table of rows, filled from the defaults, then a file, then the environment. main.c loads and
- * publishes it, everybody reads `conf`. A value that is wrong stops the start; nothing is corrected in silence.
- * Sizes derived from several settings are computed here too, so that the worker and the keeper agree on them.
+ * The operator's settings: one table of rows, filled from the defaults, then a file, then the
+ * environment. main.c loads and publishes it, everybody reads `conf`. A value that is wrong stops
+ * the start; nothing is corrected in silence. Sizes derived from several settings are computed here
+ * too, so that the worker and the keeper agree on them.
  */
 #include "conf.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -17,6 +13,12 @@
 #include "base/strbuf.h"
 #include "conf_check.h"
 #include "limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CONF_FILE_BYTES (64 << 10) /* about thirty keys; a larger file is another kind of file */
 
@@ -29,9 +31,9 @@ struct row {
 	enum type type;
 	size_t offset;
 	const char *fallback;
-	int64_t min, max;             /* INT; MILLI in thousandths */
+	int64_t min, max;	      /* INT; MILLI in thousandths */
 	bool (*check)(const char *s); /* TEXT */
-	const char *range;            /* TEXT, for people */
+	const char *range;	      /* TEXT, for people */
 	const char *help;
 };
 
@@ -94,7 +96,8 @@ static const struct row rows[] = {
 	{ "MAX_OUTPUT_FILES_MB", INT, AT(max_output_files_mb), "100", 1, 65536, NULL, NULL,
 	  "size of all files a job may return, MiB" },
 	{ "MAX_CONCURRENT_JOBS", INT, AT(jobs), "8", 1, 1000, NULL, NULL, "jobs that run at once" },
-	{ "QUEUE_LENGTH", INT, AT(queue), "16", 0, 1000, NULL, NULL, "jobs that may wait for a slot" },
+	{ "QUEUE_LENGTH", INT, AT(queue), "16", 0, 1000, NULL, NULL,
+	  "jobs that may wait for a slot" },
 	{ "QUEUE_TIMEOUT_MS", INT, AT(queue_timeout_ms), "10000", 0, 600000, NULL, NULL,
 	  "longest wait for a slot" },
 	{ "WORKERS", INT, AT(workers), "0", 0, 4000, NULL, NULL,
@@ -156,7 +159,8 @@ static int set_or_fail(struct conf *c, const struct row *r, const char *value, s
 	if (set_value(c, r, value))
 		return 0;
 	range_text(r, range, sizeof(range));
-	return err_set(err, ERR_INVALID, "%s=%.60s is not valid: it must be %s.", r->key, value, range);
+	return err_set(err, ERR_INVALID, "%s=%.60s is not valid: it must be %s.", r->key, value,
+		       range);
 }
 
 static const struct row *find_row(const char *key)
@@ -191,7 +195,9 @@ static char *unquote(char *s)
 	return s + 1;
 }
 
-static int set_line(struct conf *c, char *line, const char *path, int number, struct err *err)
+/* One line of the file; seen: the rows that earlier lines have set. */
+static int set_line(struct conf *c, char *line, bool *seen, const char *path, int number,
+		    struct err *err)
 {
 	const struct row *r;
 	char *equals, *value;
@@ -201,11 +207,16 @@ static int set_line(struct conf *c, char *line, const char *path, int number, st
 		return 0;
 	equals = strchr(line, '=');
 	if (!equals)
-		return err_set(err, ERR_INVALID, "%.80s line %d is not KEY=value: %.60s", path, number, line);
+		return err_set(err, ERR_INVALID, "%.80s line %d is not KEY=value.", path, number);
 	*equals = '\0';
 	r = find_row(trim(line));
 	if (!r)
-		return err_set(err, ERR_INVALID, "%.80s line %d: there is no key %.60s.", path, number, line);
+		return err_set(err, ERR_INVALID, "%.80s line %d: there is no key %.60s.", path,
+			       number, line);
+	if (seen[r - rows])
+		return err_set(err, ERR_INVALID, "%.80s line %d: %s is set a second time.", path,
+			       number, r->key);
+	seen[r - rows] = true;
 	value = unquote(trim(equals + 1));
 	return *value ? set_or_fail(c, r, value, err) : 0;
 }
@@ -214,37 +225,49 @@ static int read_file(const char *path, struct strbuf *out, struct err *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char part[4096];
-	ssize_t n;
+	struct stat st;
+	ssize_t n = 0;
 
 	if (fd < 0)
-		return err_sys(err, ERR_INVALID, errno, "The configuration file %.100s cannot be opened: %s.",
-			       path, strerrordesc_np(errno));
-	while ((n = read(fd, part, sizeof(part))) > 0)
+		return err_sys(err, ERR_INVALID, errno,
+			       "The configuration file %.100s cannot be opened: %s.", path,
+			       strerrordesc_np(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(err, ERR_INVALID,
+			       "The configuration file %.100s is not a regular file.", path);
+	/* A file can grow while it is read: the buffer's bound ends it. */
+	while (strbuf_ok(out) && (n = read(fd, part, sizeof(part))) > 0)
 		strbuf_add(out, part, (size_t)n);
 	if (n < 0)
-		return err_sys(err, ERR_INVALID, errno, "The configuration file %.100s cannot be read: %s.",
-			       path, strerrordesc_np(errno));
+		return err_sys(err, ERR_INVALID, errno,
+			       "The configuration file %.100s cannot be read: %s.", path,
+			       strerrordesc_np(errno));
 	if (!strbuf_ok(out))
-		return err_set(err, ERR_INVALID, "The configuration file %.100s has more than %d bytes.", path,
+		return err_set(err, ERR_INVALID,
+			       "The configuration file %.100s has more than %d bytes.", path,
 			       CONF_FILE_BYTES);
 	if (memchr(out->buf, '\0', out->len))
-		return err_set(err, ERR_INVALID, "The configuration file %.100s holds a NUL byte.", path);
+		return err_set(err, ERR_INVALID, "The configuration file %.100s holds a NUL byte.",
+			       path);
 	return 0;
 }
 
 static int load_file(struct conf *c, const char *path, struct err *err)
 {
 	AUTO(strbuf) text = STRBUF(CONF_FILE_BYTES);
+	bool seen[ARRAY_SIZE(rows)] = { false };
 	char *next, *line = NULL;
 	int number = 0;
 
 	if (read_file(path, &text, err) < 0)
 		return -1;
-	for (line = text.buf; *line; line = next) {
+	/* Some editors begin a file with a byte order mark. */
+	line = text.buf + (strncmp(text.buf, "\xef\xbb\xbf", 3) ? 0 : 3);
+	for (; *line; line = next) {
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		if (set_line(c, line, path, ++number, err) < 0)
+		if (set_line(c, line, seen, path, ++number, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -304,15 +327,17 @@ bool conf_row(size_t i, struct conf_row *out)
 {
 	if (i >= ARRAY_SIZE(rows))
 		return false;
-	*out = (struct conf_row){ .key = rows[i].key, .fallback = rows[i].fallback, .help = rows[i].help };
+	*out = (struct conf_row){ .key = rows[i].key,
+				  .fallback = rows[i].fallback,
+				  .help = rows[i].help };
 	range_text(&rows[i], out->range, sizeof(out->range));
 	return true;
 }
 
 /*
- * Every tmpfs of a container is charged to its memory, so together they may take three quarters of it: a full disk then
- * is an error that the program sees, not its death. Where the full sizes don't fit, /tmp and /dev/shm get a quarter each
- * at most, and the workspace what is left.
+ * Every tmpfs of a container is charged to its memory, so together they may take three quarters of
+ * it: a full disk then is an error that the program sees, not its death. Where the full sizes don't
+ * fit, /tmp and /dev/shm get a quarter each at most, and the workspace what is left.
  */
 static int64_t space_mb(int64_t memory_mb)
 {

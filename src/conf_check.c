@@ -1,6 +1,7 @@
 /*
- * What a setting may look like and which settings can't go together. Called by conf.c only, for each value and then once for
- * the whole; looks at text and numbers, never at the machine (whether a user or a folder exists is its role's business).
+ * What a setting may look like and which settings can't go together. Called by conf.c only, for
+ * each value and then once for the whole; looks at text and numbers, never at the machine (whether
+ * a user or a folder exists is its role's business).
  */
 #include "conf_check.h"
 
@@ -115,7 +116,8 @@ bool conf_is_limits(const char *s)
 		size_t len = strcspn(s, ",");
 		char word[8];
 
-		if (snprintf(word, sizeof(word), "%.*s", (int)MIN(len, (size_t)100), s) >= (int)sizeof(word))
+		if (snprintf(word, sizeof(word), "%.*s", (int)MIN(len, (size_t)100), s) >=
+		    (int)sizeof(word))
 			return false;
 		if (!one_of(word, words))
 			return false;
@@ -139,12 +141,13 @@ bool conf_is_format(const char *s)
 	return one_of(s, words);
 }
 
-static int check_le(const char *low_key, int64_t low, const char *high_key, int64_t high, struct err *err)
+static int check_le(const char *low_key, int64_t low, const char *high_key, int64_t high,
+		    struct err *err)
 {
 	if (low <= high)
 		return 0;
-	return err_set(err, ERR_INVALID, "%s (%lld) is over %s (%lld); make it at most that.", low_key,
-		       (long long)low, high_key, (long long)high);
+	return err_set(err, ERR_INVALID, "%s (%lld) is over %s (%lld); make it at most that.",
+		       low_key, (long long)low, high_key, (long long)high);
 }
 
 /* In thousandths, shown as the operator wrote them. */
@@ -152,14 +155,15 @@ static int check_cpu(const struct conf *c, struct err *err)
 {
 	if (c->cpu_milli <= c->max_cpu_milli)
 		return 0;
-	return err_set(err, ERR_INVALID, "CPU_LIMIT (%g) is over CPU_MAX (%g); make it at most that.",
+	return err_set(err, ERR_INVALID,
+		       "CPU_LIMIT (%g) is over CPU_MAX (%g); make it at most that.",
 		       (double)c->cpu_milli / 1000, (double)c->max_cpu_milli / 1000);
 }
 
 int conf_check(const struct conf *c, struct err *err)
 {
-	if (check_le("DEFAULT_TIMEOUT_MS", c->default_timeout_ms, "MAX_EXEC_TIMEOUT_MS", c->max_timeout_ms,
-		     err) < 0 ||
+	if (check_le("DEFAULT_TIMEOUT_MS", c->default_timeout_ms, "MAX_EXEC_TIMEOUT_MS",
+		     c->max_timeout_ms, err) < 0 ||
 	    check_le("MEMORY_LIMIT_MB", c->memory_mb, "MEMORY_MAX_MB", c->max_memory_mb, err) < 0 ||
 	    check_le("PIDS_LIMIT", c->pids, "PIDS_MAX", c->max_pids, err) < 0 ||
 	    check_le("DISK_LIMIT_MB", c->disk_mb, "DISK_MAX_MB", c->max_disk_mb, err) < 0)

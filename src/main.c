@@ -15,10 +15,13 @@
 #include "store/mime.h"
 #include "web/channel.h"
 
+#include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_USAGE 64 /* sysexits.h */
@@ -123,10 +126,28 @@ static int serve(const struct options *o)
 	return r;
 }
 
+/*
+ * What a starter may have left us. Without 0 to 2 the first socket would be taken for stderr; a
+ * descriptor beyond them would be passed to every role; an ignored SIGCHLD hides the death of
+ * children; a strict umask would shut SERVICE_USER out of the folder of its files.
+ */
+static void forget_starter(void)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	sigaction(SIGCHLD, &usual, NULL);
+	umask(022);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct err err = ERR_INIT;
+	forget_starter();
 	/* A CGI server may pass the query as arguments (RFC 3875, 4.4): they are not ours to read.
 	 */
 	bool cgi = started_as_cgi();

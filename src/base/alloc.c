@@ -1,7 +1,8 @@
 /*
- * Heap blocks that are there or the process is not. Every size a client can influence is bounded before it comes here, so a
- * failure means that the machine is out of memory: the process ends with status 70 (EX_SOFTWARE) and the master makes
- * another one. Called by everybody but the guest; it never returns NULL.
+ * Heap blocks that are there or the process is not. Every size a client can influence is bounded
+ * before it comes here, so a failure means that the machine is out of memory: the process ends with
+ * status 70 (EX_SOFTWARE) and the master makes another one. Called by everybody but the guest; it
+ * never returns NULL.
  */
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the cleanup attributes of base.h call at the end of a scope. Both leave errno as it was: a scope may end between
- * a failed call and the look at its errno.
+ * What the cleanup attributes of base.h call at the end of a scope. Both leave errno as it was: a
+ * scope may end between a failed call and the look at its errno.
  */
 #include "base/base.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * What every file may use: attributes, small helpers, cleanup and the list of banned functions. The guest includes this
- * header too, so it depends on nothing but the C library.
+ * What every file may use: attributes, small helpers, cleanup and the list of banned functions. The
+ * guest includes this header too, so it depends on nothing but the C library.
  */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -39,11 +39,11 @@ static inline int steal_fd(int *fd)
 }
 
 /* Hands a heap pointer over: returns it and leaves NULL. */
-#define steal(pp)                                    \
-	({                                           \
-		__typeof__(*(pp)) steal_taken = *(pp); \
-		*(pp) = NULL;                        \
-		steal_taken;                         \
+#define steal(pp)                                                                                  \
+	({                                                                                         \
+		__typeof__(*(pp)) steal_taken = *(pp);                                             \
+		*(pp) = NULL;                                                                      \
+		steal_taken;                                                                       \
 	})
 
 /* Functions that lose a length, an error or thread safety: use what stands beside them. */

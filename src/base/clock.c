@@ -1,6 +1,6 @@
 /*
- * Time in one place: the monotonic clock for deadlines and durations, the wall clock for what people read. No timers, no
- * alarms; the only sleep is clock_wait, for back-off.
+ * Time in one place: the monotonic clock for deadlines and durations, the wall clock for what
+ * people read. No timers, no alarms; the only sleep is clock_wait, for back-off.
  */
 #include "base/clock.h"
 

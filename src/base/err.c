@@ -1,28 +1,31 @@
 /*
- * The table of failures and the three ways to fill a struct err. Everybody returns errors through here; one place in the
- * workers turns them into a response. Texts may hold a client's bytes, so whatever goes into one is made valid UTF-8
- * without control characters first.
+ * The table of failures and the three ways to fill a struct err. Everybody returns errors through
+ * here; one place in the workers turns them into a response. Texts may hold a client's bytes, so
+ * whatever goes into one is made valid UTF-8 without control characters first.
  */
 #include "base/err.h"
+
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/utf8.h"
 
 static const struct err_info err_table[ERR_COUNT] = {
 	[ERR_NONE] = { "ok", 200, 0, "Nothing is wrong." },
 	[ERR_BAD_REQUEST] = { "bad_request", 400, 0,
 			      "Correct what `message` names in the request and send it again." },
 	[ERR_BAD_JSON] = { "bad_json", 400, 0,
-			   "Send one JSON object in UTF-8, with double quotes and without comments, "
+			   "Send one JSON object in UTF-8, with double quotes and without "
+			   "comments, "
 			   "repeated names or trailing commas." },
 	[ERR_BAD_MULTIPART] = { "bad_multipart", 400, 0,
-				"Send multipart/form-data with a boundary as HTML forms do, and end it "
+				"Send multipart/form-data with a boundary as HTML forms do, and "
+				"end it "
 				"with the closing boundary." },
 	[ERR_BAD_NAME] = { "bad_file_name", 400, 0,
-			   "Send the plain name of the file, without folders or control characters." },
+			   "Send the plain name of the file, without folders or control "
+			   "characters." },
 	[ERR_BAD_ID] = { "bad_id", 400, 0, "Use the id exactly as the service returned it." },
 	[ERR_NOT_FOUND] = { "not_found", 404, 0,
 			    "Check the path or the id; what has expired has to be made again." },
@@ -31,24 +34,30 @@ static const struct err_info err_table[ERR_COUNT] = {
 	[ERR_NOT_ACCEPTABLE] = { "not_acceptable", 406, 0,
 				 "Send `Accept: application/json` or no Accept header." },
 	[ERR_TOO_LARGE] = { "too_large", 413, 0,
-			    "Send less than the limit named in `message`, for instance in several calls." },
+			    "Send less than the limit named in `message`, for instance in several "
+			    "calls." },
 	[ERR_MEDIA_TYPE] = { "unsupported_media_type", 415, 0,
 			     "Send `Content-Type: application/json`." },
 	[ERR_INVALID] = { "invalid_field", 422, 0,
 			  "Correct the fields that `detail` names and send the request again." },
 	[ERR_UNAVAILABLE_FIELD] = { "not_available", 422, 0,
-				    "Leave the field out; this version of the service cannot do it." },
+				    "Leave the field out; this version of the service cannot do "
+				    "it." },
 	[ERR_BUSY] = { "busy", 503, 2,
-		       "All slots are taken; send the same request again after the time in Retry-After." },
+		       "All slots are taken; send the same request again after the time in "
+		       "Retry-After." },
 	[ERR_ENGINE] = { "engine_unavailable", 503, 5,
-			 "The container engine does not answer; try again later, or let the operator look at "
+			 "The container engine does not answer; try again later, or let the "
+			 "operator look at "
 			 "/v1/docker/status." },
 	[ERR_IMAGE] = { "image_missing", 503, 0,
-			"The operator has to build or load the image; /v1/docker/status says which one." },
+			"The operator has to build or load the image; /v1/docker/status says which "
+			"one." },
 	[ERR_SANDBOX] = { "sandbox_failed", 503, 1,
 			  "The program was not started; send the same request again." },
 	[ERR_STORE_FULL] = { "store_full", 507, 60,
-			     "Delete files that are no longer needed, or wait until old ones expire." },
+			     "Delete files that are no longer needed, or wait until old ones "
+			     "expire." },
 	[ERR_TIMEOUT] = { "request_timeout", 408, 0,
 			  "Send the whole body without long pauses, or send a smaller one." },
 	[ERR_CLIENT_GONE] = { "client_gone", 499, 0, "The client closed the connection." },

@@ -1,6 +1,6 @@
 /*
- * Random names: UUIDs for files and requests, hexadecimal digits for temporary ones. The bytes come from the kernel; there is no
- * fallback, because a guessable id would be a hole.
+ * Random names: UUIDs for files and requests, hexadecimal digits for temporary ones. The bytes come
+ * from the kernel; there is no fallback, because a guessable id would be a hole.
  */
 #include "base/ident.h"
 
@@ -43,7 +43,7 @@ void ident_uuid(char *out)
 	size_t k = 0;
 
 	ident_hex(hex, 32);
-	hex[12] = '4';                                     /* version */
+	hex[12] = '4';						  /* version */
 	hex[16] = "89ab"[(strchr(digits, hex[16]) - digits) & 3]; /* variant 10xx */
 	for (size_t i = 0; i < IDENT_UUID - 1; i++)
 		out[i] = is_dash_at(i) ? '-' : hex[k++];

@@ -1,9 +1,13 @@
 /*
- * Blocking calls with deadlines: every wait is poll() with the time left, so that the same code serves blocking and non-blocking
- * descriptors. Also Unix sockets and the passing of a descriptor over them. Called by the worker, the keeper and fillers;
- * it never closes what the caller owns and never raises SIGPIPE on a socket.
+ * Blocking calls with deadlines: every wait is poll() with the time left, so that the same code
+ * serves blocking and non-blocking descriptors. Also Unix sockets and the passing of a descriptor
+ * over them. Called by the worker, the keeper and fillers; it never closes what the caller owns and
+ * never raises SIGPIPE on a socket.
  */
 #include "base/io.h"
+
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/err.h"
-
-/* More than the one descriptor a packet may bring, so that a surplus is received, seen and closed. */
+/* More than the one descriptor a packet may bring, so that a surplus is received, seen and closed.
+ */
 #define FDS_SEEN 4
 
 static int io_failed(struct err *err, int sys, const char *what)
@@ -47,7 +49,8 @@ bool io_wait(int fd, short events, int64_t deadline_ms)
 	return wait_for(fd, events, deadline_ms) > 0;
 }
 
-static int wait_or_fail(int fd, short events, int64_t deadline_ms, const char *what, struct err *err)
+static int wait_or_fail(int fd, short events, int64_t deadline_ms, const char *what,
+			struct err *err)
 {
 	int n = wait_for(fd, events, deadline_ms);
 
@@ -62,7 +65,8 @@ static bool is_retry(int sys)
 }
 
 /*
- * One write that does not block after POLLOUT: sockets take MSG_DONTWAIT, and a pipe that polls writable has room for PIPE_BUF.
+ * One write that does not block after POLLOUT: sockets take MSG_DONTWAIT, and a pipe that polls
+ * writable has room for PIPE_BUF.
  */
 static ssize_t write_some(int fd, const void *data, size_t len, bool bounded)
 {
@@ -135,6 +139,7 @@ int io_send_fd(int sock, const void *data, size_t len, int fd, struct err *err)
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
 
+	/* Without a descriptor plain send does: a worker's seccomp filter has no sendmsg. */
 	if (fd >= 0) {
 		m.msg_control = control.room;
 		m.msg_controllen = sizeof(control.room);
@@ -144,7 +149,7 @@ int io_send_fd(int sock, const void *data, size_t len, int fd, struct err *err)
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
 	}
 	do {
-		n = sendmsg(sock, &m, MSG_NOSIGNAL);
+		n = fd >= 0 ? sendmsg(sock, &m, MSG_NOSIGNAL) : send(sock, data, len, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return io_failed(err, errno, "sendmsg");
@@ -153,7 +158,8 @@ int io_send_fd(int sock, const void *data, size_t len, int fd, struct err *err)
 	return 0;
 }
 
-/* Takes the descriptors out of a received message: the first one to *out_fd, the others are closed. Returns their number. */
+/* Takes the descriptors out of a received message: the first one to *out_fd, the others are closed.
+ * Returns their number. */
 static size_t take_fds(struct msghdr *m, int *out_fd)
 {
 	size_t count = 0;
@@ -198,7 +204,9 @@ int io_recv_fd(int sock, void *data, size_t len, int *out_fd, int64_t deadline_m
 		char room[CMSG_SPACE(FDS_SEEN * sizeof(int))];
 	} control = { 0 };
 	struct iovec part = { .iov_base = data, .iov_len = len };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.room,
 			    .msg_controllen = sizeof(control.room) };
 	AUTO_CLOSE int fd = -1;
 	ssize_t n = receive(sock, &m, deadline_ms, err);
@@ -233,7 +241,8 @@ static int unix_address(struct sockaddr_un *a, const char *path, struct err *err
 	return 0;
 }
 
-/* For connect: while the listener's backlog is full the kernel waits as long as SO_SNDTIMEO says (0: without limit). */
+/* For connect: while the listener's backlog is full the kernel waits as long as SO_SNDTIMEO says
+ * (0: without limit). */
 static void set_send_time(int sock, int64_t left_ms)
 {
 	struct timeval tv = { .tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000 };
@@ -270,8 +279,8 @@ static bool may_replace(const char *path)
 }
 
 /*
- * Binds under another name, sets the mode, then renames: nobody can connect before the mode is set, and the path is never
- * missing while an old server is replaced.
+ * Binds under another name, sets the mode, then renames: nobody can connect before the mode is set,
+ * and the path is never missing while an old server is replaced.
  */
 static int bind_and_rename(int sock, const char *path, unsigned mode, struct err *err)
 {

@@ -1,18 +1,19 @@
 /*
- * Log lines on stderr, one write() each, so that lines of several processes don't mix. Only proc/ and main.c call it; the layers
- * below return errors instead. Values come from clients and containers, so every line is escaped as a whole and bounded.
+ * Log lines on stderr, one write() each, so that lines of several processes don't mix. Only proc/
+ * and main.c call it; the layers below return errors instead. Values come from clients and
+ * containers, so every line is escaped as a whole and bounded.
  */
 #include "base/log.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
-#define LOG_LINE 2048    /* with its newline; under PIPE_BUF, so a pipe takes it whole */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define LOG_LINE 2048	 /* with its newline; under PIPE_BUF, so a pipe takes it whole */
 #define LOG_MESSAGE 1200 /* of it, leaving room for the head and some fields */
 
 static struct {
@@ -40,7 +41,8 @@ void log_request_id(const char *id)
 	snprintf(state.request_id, sizeof(state.request_id), "%s", id ? id : "");
 }
 
-/* Appends one character (n bytes of valid UTF-8) so that it can neither end a string nor a line nor steer a terminal. */
+/* Appends one character (n bytes of valid UTF-8) so that it can neither end a string nor a line nor
+ * steer a terminal. */
 static void add_escaped(struct strbuf *sb, const unsigned char *c, size_t n)
 {
 	if (c[0] == '"' || c[0] == '\\')
@@ -85,13 +87,14 @@ static void add_head(struct strbuf *out, enum log_level level)
 
 	clock_rfc3339(clock_wall_ms(), when);
 	if (!state.json) {
-		strbuf_addf(out, "%s %s %s[%d] ", when, level_names[level], state.role, (int)getpid());
+		strbuf_addf(out, "%s %s %s[%d] ", when, level_names[level], state.role,
+			    (int)getpid());
 		add_text(out, state.request_id[0] ? state.request_id : "-", 200);
 		strbuf_addch(out, ' ');
 		return;
 	}
-	strbuf_addf(out, "{\"timestamp\":\"%s\",\"level\":\"%s\",\"logger\":\"%s\",\"pid\":%d", when,
-		    level_names[level], state.role, (int)getpid());
+	strbuf_addf(out, "{\"timestamp\":\"%s\",\"level\":\"%s\",\"logger\":\"%s\",\"pid\":%d",
+		    when, level_names[level], state.role, (int)getpid());
 	if (state.request_id[0]) {
 		strbuf_addstr(out, ",\"request_id\":\"");
 		add_text(out, state.request_id, 200);
@@ -104,7 +107,8 @@ static void add_head(struct strbuf *out, enum log_level level)
 static void add_field(struct strbuf *out, const struct log_field *f)
 {
 	AUTO(strbuf) one = STRBUF(LOG_LINE);
-	const char *quote = state.json || (f->text && (!f->text[0] || strpbrk(f->text, " =\"\\"))) ? "\"" : "";
+	const char *quote =
+		state.json || (f->text && (!f->text[0] || strpbrk(f->text, " =\"\\"))) ? "\"" : "";
 
 	strbuf_addf(&one, state.json ? ",\"%s\":" : " %s=", f->name);
 	if (f->text) {

@@ -1,12 +1,14 @@
 /*
- * Numbers from text, strictly: the whole string or nothing, and never a value outside the range asked for. The only place
- * where digits are turned into integers; strtol and its kin accept blanks, signs and overflow, so they are not used.
+ * Numbers from text, strictly: the whole string or nothing, and never a value outside the range
+ * asked for. The only place where digits are turned into integers; strtol and its kin accept
+ * blanks, signs and overflow, so they are not used.
  */
 #include "base/num.h"
 
 #include <string.h>
 
-/* Decimal digits s[0..len) without needless leading zeros; false when none, too many for int64_t, or other characters. */
+/* Decimal digits s[0..len) without needless leading zeros; false when none, too many for int64_t,
+ * or other characters. */
 static bool digits(const char *s, size_t len, bool leading_zeros, int64_t *out)
 {
 	int64_t v = 0;

@@ -1,17 +1,18 @@
 /*
- * Names of files in a workspace, from clients and from containers. One walk over the components decides; nothing here touches
- * a file system. Whatever passes is relative, has no dot components and no control characters, and fits every file system.
+ * Names of files in a workspace, from clients and from containers. One walk over the components
+ * decides; nothing here touches a file system. Whatever passes is relative, has no dot components
+ * and no control characters, and fits every file system.
  */
 #include "base/path.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "limits.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* How much of a bad path an error shows. */
 #define SHOWN 80
@@ -32,17 +33,19 @@ static int check_whole(const char *path, size_t len, struct err *err)
 	if (len == 0)
 		return err_set(err, ERR_INVALID, "File path is empty; it must name a file.");
 	if (len > LIMIT_PATH_BYTES)
-		return err_set(err, ERR_INVALID, "File path has %zu bytes; at most %d are allowed.", len,
-			       LIMIT_PATH_BYTES);
+		return err_set(err, ERR_INVALID, "File path has %zu bytes; at most %d are allowed.",
+			       len, LIMIT_PATH_BYTES);
 	if (!utf8_valid(path, len))
 		return err_set(err, ERR_INVALID, "File paths must be valid UTF-8.");
 	if (has_control(path, len))
-		return err_set(err, ERR_INVALID, "File paths must not contain control characters: '%.*s'.",
+		return err_set(err, ERR_INVALID,
+			       "File paths must not contain control characters: '%.*s'.",
 			       ARGS_SHOWN(path, len));
 	if (path[0] == '/')
-		return err_set(err, ERR_INVALID,
-			       "File paths must be relative to the workspace, not absolute: '%.*s'.",
-			       ARGS_SHOWN(path, len));
+		return err_set(
+			err, ERR_INVALID,
+			"File paths must be relative to the workspace, not absolute: '%.*s'.",
+			ARGS_SHOWN(path, len));
 	return 0;
 }
 
@@ -53,10 +56,12 @@ static int check_component(const char *name, size_t len, size_t depth, struct er
 		return err_set(err, ERR_INVALID, "File paths must not contain '..'.");
 	if (len > LIMIT_NAME_BYTES)
 		return err_set(err, ERR_INVALID,
-			       "File path has a component of %zu bytes, '%.*s...'; at most %d are allowed.", len,
-			       SHOWN, name, LIMIT_NAME_BYTES);
+			       "File path has a component of %zu bytes, '%.*s...'; at most %d are "
+			       "allowed.",
+			       len, SHOWN, name, LIMIT_NAME_BYTES);
 	if (depth > LIMIT_PATH_DEPTH)
-		return err_set(err, ERR_INVALID, "File path is more than %d levels deep.", LIMIT_PATH_DEPTH);
+		return err_set(err, ERR_INVALID, "File path is more than %d levels deep.",
+			       LIMIT_PATH_DEPTH);
 	return 0;
 }
 
@@ -79,7 +84,8 @@ static int normalise(const char *path, size_t len, struct strbuf *out, struct er
 		strbuf_add(out, path + i, n);
 	}
 	if (depth == 0)
-		return err_set(err, ERR_INVALID, "File path '%.*s' names the workspace, not a file in it.",
+		return err_set(err, ERR_INVALID,
+			       "File path '%.*s' names the workspace, not a file in it.",
 			       ARGS_SHOWN(path, len));
 	return 0;
 }

@@ -1,14 +1,15 @@
 /*
- * The bounded string buffer. It grows by doubling up to the maximum given at birth; what would go beyond is dropped whole and
- * remembered, so that a text is built in a straight line and asked once whether it is complete.
+ * The bounded string buffer. It grows by doubling up to the maximum given at birth; what would go
+ * beyond is dropped whole and remembered, so that a text is built in a straight line and asked once
+ * whether it is complete.
  */
 #include "base/strbuf.h"
+
+#include "base/alloc.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/alloc.h"
 
 #define STRBUF_FIRST 64
 

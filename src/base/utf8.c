@@ -1,6 +1,7 @@
 /*
- * UTF-8 as Unicode defines it (version 15, table 3-7): one function knows the well-formed sequences, the others walk. Used for every
- * text that leaves or enters the service as JSON; never guesses another encoding.
+ * UTF-8 as Unicode defines it (version 15, table 3-7): one function knows the well-formed
+ * sequences, the others walk. Used for every text that leaves or enters the service as JSON; never
+ * guesses another encoding.
  */
 #include "base/utf8.h"
 
@@ -29,8 +30,8 @@ static const struct lead *find_lead(uint8_t c)
 }
 
 /*
- * Bytes at p that belong together: a character (WHOLE), the maximal subpart of an ill-formed sequence (ILL), or a
- * beginning which the end of the data cuts off (INCOMPLETE). left > 0.
+ * Bytes at p that belong together: a character (WHOLE), the maximal subpart of an ill-formed
+ * sequence (ILL), or a beginning which the end of the data cuts off (INCOMPLETE). left > 0.
  */
 static size_t next(const uint8_t *p, size_t left, enum kind *out_kind)
 {

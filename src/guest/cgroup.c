@@ -1,7 +1,8 @@
 /*
- * The container's own memory counters. A verdict of "out of memory" comes from here, compared before and
- * after, never from exit code 137. Version 2 shows the container's group at the mount's root, or, in the host's
- * cgroup namespace, below the path in /proc/self/cgroup; version 1 the same below memory/. Files only, no state.
+ * The container's own memory counters. A verdict of "out of memory" comes from here, compared
+ * before and after, never from exit code 137. Version 2 shows the container's group at the mount's
+ * root, or, in the host's cgroup namespace, below the path in /proc/self/cgroup; version 1 the same
+ * below memory/. Files only, no state.
  */
 #include "guest/cgroup.h"
 
@@ -58,7 +59,8 @@ static bool find_number(const char *text, const char *key, uint64_t *out)
 	return false;
 }
 
-/* The path of our group in /proc/self/cgroup: of version 2 ("0::") or of version 1's memory controller. */
+/* The path of our group in /proc/self/cgroup: of version 2 ("0::") or of version 1's memory
+ * controller. */
 static bool own_path(bool v2, char *out, size_t size)
 {
 	char text[TEXT_MAX];

@@ -2,7 +2,8 @@
 
 #include "base/base.h"
 
-/* How often the kernel killed a process of this container for memory; `known` false: no counter is readable. */
+/* How often the kernel killed a process of this container for memory; `known` false: no counter is
+ * readable. */
 struct cgroup_count {
 	bool known;
 	uint64_t kills;

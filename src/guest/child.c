@@ -1,12 +1,16 @@
 /*
- * Starts the interpreter and ends everything. The process that child_start forks becomes the driver, waits for its
- * job on descriptor 3, and then is the program itself. As PID 1 the guest is also the parent of every orphan, so
- * reaping here sees all of the container. job.c and serve.c call it; it reads no frame and sends none.
+ * Starts the interpreter and ends everything. The process that child_start forks becomes the
+ * driver, waits for its job on descriptor 3, and then is the program itself. As PID 1 the guest is
+ * also the parent of every orphan, so reaping here sees all of the container. job.c and serve.c
+ * call it; it reads no frame and sends none.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* prlimit, execvpe, pipe2 */
 #endif
 #include "guest/child.h"
+
+#include "guest/guest.h"
+#include "guest/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guest/guest.h"
-#include "guest/spawn.h"
-
-#define KILL_MS 5000     /* a process in uninterruptible sleep may survive that long */
+#define KILL_MS 5000 /* a process in uninterruptible sleep may survive that long */
 #define KILL_POLL_MS 2
-#define GIVE_S 5         /* a driver that doesn't read its job is broken */
-#define NOFILE 4096      /* above any honest program, below what makes closing them slow */
-#define TALK_MAX 300     /* words of a dying interpreter that go into FAIL */
+#define GIVE_S 5     /* a driver that doesn't read its job is broken */
+#define NOFILE 4096  /* above any honest program, below what makes closing them slow */
+#define TALK_MAX 300 /* words of a dying interpreter that go into FAIL */
 
 void child_init(struct child *c)
 {
@@ -72,7 +73,8 @@ static int explain(struct child *c, const char *what, struct why *why)
 	if (n <= 0)
 		n = c->err < 0 ? -1 : read(c->err, text, TALK_MAX);
 	text[n > 0 ? n : 0] = '\0';
-	return why_set(why, FRAME_FAIL_START, "the interpreter %s%s%s", what, n > 0 ? ": " : "", text);
+	return why_set(why, FRAME_FAIL_START, "the interpreter %s%s%s", what, n > 0 ? ": " : "",
+		       text);
 }
 
 int child_await(struct child *c, char what, int in_fd, int timeout_ms, struct why *why)
@@ -197,8 +199,9 @@ bool child_reap(struct child *c)
 }
 
 /*
- * As PID 1 one call reaches all: the kernel signals under the lock that fork takes, and a fork whose caller has a
- * fatal signal pending fails, so no bomb outruns it. Anywhere else -1 would mean the user's other processes.
+ * As PID 1 one call reaches all: the kernel signals under the lock that fork takes, and a fork
+ * whose caller has a fatal signal pending fails, so no bomb outruns it. Anywhere else -1 would mean
+ * the user's other processes.
  */
 static void kill_once(const struct child *c)
 {

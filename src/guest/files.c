@@ -1,9 +1,14 @@
 /*
- * Walks the workspace after the end and sends what the program left there. Nothing lives while it walks, yet every
- * name is a hostile program's: links are not followed, only regular files are opened, depth, number and size are bounded,
- * and so is the memory: a folder's names are read in sorted batches, never all at once. serve.c calls it once.
+ * Walks the workspace after the end and sends what the program left there. Nothing lives while it
+ * walks, yet every name is a hostile program's: links are not followed, only regular files are
+ * opened, depth, number and size are bounded, and so is the memory: a folder's names are read in
+ * sorted batches, never all at once. serve.c calls it once.
  */
 #include "guest/files.h"
+
+#include "guest/guest.h"
+#include "guest/names.h"
+#include "guest/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/guest.h"
-#include "guest/names.h"
-#include "guest/serve.h"
-
-#define NAME_SPACE 256   /* NAME_MAX and the NUL */
-#define BATCH 32         /* names that one scan of a folder gives */
-#define SKIPS_MAX 1000   /* SKIP frames; then the walk ends, for the service names fewer anyway */
+#define NAME_SPACE 256 /* NAME_MAX and the NUL */
+#define BATCH 32       /* names that one scan of a folder gives */
+#define SKIPS_MAX 1000 /* SKIP frames; then the walk ends, for the service names fewer anyway */
 #define SCANNED_MAX 4000000 /* entries looked at in all scans: two seconds of work */
 
 struct level {
@@ -101,7 +102,8 @@ static void batch_read(struct walk *w, struct level *l, int fd, const char *afte
 	}
 }
 
-/* A program may have taken its own rights away; the file is ours, and it is a regular file or a folder. */
+/* A program may have taken its own rights away; the file is ours, and it is a regular file or a
+ * folder. */
 static int open_own(int dir, const char *name, int flags)
 {
 	int fd = openat(dir, name, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -123,7 +125,8 @@ static void send_content(struct walk *w, int fd, uint64_t size)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			guest_quit(w->g, 1); /* the size was said: better no answer than a wrong one */
+			guest_quit(w->g,
+				   1); /* the size was said: better no answer than a wrong one */
 		out_commit(out, FRAME_DATA, (size_t)n);
 		at += (uint64_t)n;
 	}
@@ -220,7 +223,8 @@ static void visit(struct walk *w, int dir, const char *name, size_t depth)
 		visit_file(w, dir, name);
 }
 
-/* Puts name behind the folder's path; a path that gets too long is skipped under its folder's name. */
+/* Puts name behind the folder's path; a path that gets too long is skipped under its folder's name.
+ */
 static void enter(struct walk *w, int dir, const char *name, size_t depth)
 {
 	size_t before = w->len, slash = before ? 1 : 0, len = strlen(name);

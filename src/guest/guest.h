@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/base.h"
 #include "guest/cgroup.h"
 #include "guest/child.h"
@@ -10,24 +8,26 @@
 #include "guest/why.h"
 #include "wire/frame.h"
 
+#include <sys/types.h>
+
 /*
- * All that the guest knows, in one static block: it allocates nothing while a program runs, so a program
- * that has eaten the container's memory can't take the guest's.
+ * All that the guest knows, in one static block: it allocates nothing while a program runs, so a
+ * program that has eaten the container's memory can't take the guest's.
  */
-#define GUEST_STDIN_MAX (64 << 10)   /* what is held of the program's stdin: one pipe's worth */
-#define GUEST_GRACE_MS 100           /* for children that hold the pipes after the program's end */
-#define GUEST_READY_MS 20000         /* interpreter start on a machine under load; 30 ms is usual */
-#define GUEST_ACCEPT_MS 5000         /* from sending the job to the driver until it takes it */
+#define GUEST_STDIN_MAX (64 << 10) /* what is held of the program's stdin: one pipe's worth */
+#define GUEST_GRACE_MS 100	   /* for children that hold the pipes after the program's end */
+#define GUEST_READY_MS 20000	   /* interpreter start on a machine under load; 30 ms is usual */
+#define GUEST_ACCEPT_MS 5000	   /* from sending the job to the driver until it takes it */
 #define GUEST_ARGS_FILE "/tmp/belljar-args.json" /* outside of the workspace: never returned */
 
 enum guest_state {
-	GUEST_WAITING,    /* HELLO is sent, no job yet */
-	GUEST_STAGING,    /* job and files arrive */
-	GUEST_RUNNING,    /* the clock runs */
-	GUEST_ENDING,     /* the main process has ended, its children have the grace */
-	GUEST_DRAINING,   /* nothing lives, the pipes are being emptied */
+	GUEST_WAITING,	  /* HELLO is sent, no job yet */
+	GUEST_STAGING,	  /* job and files arrive */
+	GUEST_RUNNING,	  /* the clock runs */
+	GUEST_ENDING,	  /* the main process has ended, its children have the grace */
+	GUEST_DRAINING,	  /* nothing lives, the pipes are being emptied */
 	GUEST_COLLECTING, /* EXIT is sent, files go out */
-	GUEST_DONE        /* BYE or FAIL is sent: only the end of input is awaited */
+	GUEST_DONE	  /* BYE or FAIL is sent: only the end of input is awaited */
 };
 
 struct guest {

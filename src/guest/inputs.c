@@ -1,9 +1,11 @@
 /*
- * Writes input files, checking every path again although the worker did, and remembers them. job.c feeds it from
- * frames, files.c asks it at the end. No program runs while files are written, so a path can't change under it;
- * that folders are opened without following links holds all the same.
+ * Writes input files, checking every path again although the worker did, and remembers them. job.c
+ * feeds it from frames, files.c asks it at the end. No program runs while files are written, so a
+ * path can't change under it; that folders are opened without following links holds all the same.
  */
 #include "guest/inputs.h"
+
+#include "guest/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +13,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "guest/names.h"
-
-/* A kernel stamps files with its coarse clock: a write within this time of another may leave the same ctime. */
+/* A kernel stamps files with its coarse clock: a write within this time of another may leave the
+ * same ctime. */
 #define STAMP_NS 50000000LL
 
 #define SHOWN(len) (int)MIN(len, (size_t)200)
@@ -30,7 +31,8 @@ bool inputs_writing(const struct inputs *in)
 	return in->fd >= 0;
 }
 
-/* Makes and opens the folders of path; *out_name is its last component. The descriptor is the caller's. */
+/* Makes and opens the folders of path; *out_name is its last component. The descriptor is the
+ * caller's. */
 static int open_folder(int work_fd, char *path, const char **out_name)
 {
 	int at = fcntl(work_fd, F_DUPFD_CLOEXEC, 0);
@@ -40,9 +42,9 @@ static int open_folder(int work_fd, char *path, const char **out_name)
 		int next;
 
 		*slash = '\0';
-		next = mkdirat(at, name, 0755) < 0 && errno != EEXIST ?
-			       -1 :
-			       openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = mkdirat(at, name, 0755) < 0 && errno != EEXIST
+			       ? -1
+			       : openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		close(at);
 		at = next;
 	}
@@ -95,7 +97,8 @@ int inputs_data(struct inputs *in, const void *data, size_t len, struct why *why
 	const uint8_t *at = data;
 
 	if (!inputs_writing(in) || len > in->left)
-		return why_set(why, FRAME_FAIL_PROTOCOL, "more bytes than the file was said to have");
+		return why_set(why, FRAME_FAIL_PROTOCOL,
+			       "more bytes than the file was said to have");
 	in->left -= len;
 	sip_add(&in->sip, data, len);
 	while (len) {
@@ -153,7 +156,8 @@ static int64_t ns_between(const struct timespec *a, const struct timespec *b)
 	return (int64_t)(b->tv_sec - a->tv_sec) * 1000000000 + (b->tv_nsec - a->tv_nsec);
 }
 
-/* ctime can't be set by a program; it proves something only if it was old when the program started. */
+/* ctime can't be set by a program; it proves something only if it was old when the program started.
+ */
 static bool untouched(const struct inputs *in, const struct input *row, const struct stat *st)
 {
 	return st->st_ino == row->ino && ns_between(&row->ctime, &st->st_ctim) == 0 &&

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <sys/stat.h>
-#include <time.h>
-
 #include "base/base.h"
 #include "guest/sip.h"
 #include "guest/why.h"
 #include "limits.h"
 
+#include <sys/stat.h>
+#include <time.h>
+
 /*
- * The files put into the workspace before the start, and what is remembered of each to tell at the end whether the
- * program changed it.
+ * The files put into the workspace before the start, and what is remembered of each to tell at the
+ * end whether the program changed it.
  */
 #define INPUTS_MAX (LIMIT_FILES + 8) /* the program itself and what the service may add */
 
@@ -37,7 +37,8 @@ struct inputs {
 
 /* -1: no random key is to be had. */
 int inputs_init(struct inputs *in, int work_fd);
-/* Makes the file and the folders above it, beneath work_fd and through no link. size bytes must follow. */
+/* Makes the file and the folders above it, beneath work_fd and through no link. size bytes must
+ * follow. */
 int inputs_begin(struct inputs *in, const char *path, size_t len, uint64_t size, struct why *why);
 int inputs_data(struct inputs *in, const void *data, size_t len, struct why *why);
 int inputs_end(struct inputs *in, struct why *why);
@@ -45,8 +46,8 @@ bool inputs_writing(const struct inputs *in);
 /* Called right before the program starts. */
 void inputs_seal(struct inputs *in);
 /*
- * True if path is an input and the open file fd, of state *st, has the bytes that were put: a program that writes
- * the same bytes again has changed nothing. buf is scratch memory.
+ * True if path is an input and the open file fd, of state *st, has the bytes that were put: a
+ * program that writes the same bytes again has changed nothing. buf is scratch memory.
  */
 bool inputs_unchanged(const struct inputs *in, const char *path, int fd, const struct stat *st,
 		      uint8_t *buf, size_t buf_size);

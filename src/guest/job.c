@@ -1,9 +1,11 @@
 /*
- * From JOB to the moment the driver has taken it: pieces put together, files staged, the interpreter given what it
- * needs. serve.c calls these for the frames it reads. The job's text lives in its own mapping, gone before the
- * program's memory counts.
+ * From JOB to the moment the driver has taken it: pieces put together, files staged, the
+ * interpreter given what it needs. serve.c calls these for the frames it reads. The job's text
+ * lives in its own mapping, gone before the program's memory counts.
  */
 #include "guest/job.h"
+
+#include "guest/guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guest/guest.h"
-
 #define DRIVER_MAIN "main.py" /* the name that the waiting interpreter was started with */
 
-/* Names that the interpreter or the C library reads at its start: a job that sets one gets a fresh interpreter. */
+/* Names that the interpreter or the C library reads at its start: a job that sets one gets a fresh
+ * interpreter. */
 static const char *const start_names[] = { "PYTHON", "LC_", "LANG", "MALLOC_", "GLIBC_", "TZ" };
 
 static void drop_text(struct guest *g)
@@ -28,7 +29,8 @@ static void drop_text(struct guest *g)
 int job_take(struct guest *g, const uint8_t *data, uint32_t len)
 {
 	if (g->text_whole || g->text_len + len > FRAME_JOB_MAX)
-		return why_set(&g->why, FRAME_FAIL_PROTOCOL, "the job is longer than its last piece");
+		return why_set(&g->why, FRAME_FAIL_PROTOCOL,
+			       "the job is longer than its last piece");
 	if (!g->text) {
 		g->text = mmap(NULL, FRAME_JOB_MAX, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,7 +60,8 @@ int job_put(struct guest *g, const uint8_t *data, uint32_t len)
 	uint64_t size = frame_get_u64(&in);
 
 	if (!g->text_whole || !frame_in_done(&in))
-		return why_set(&g->why, FRAME_FAIL_PROTOCOL, "a malformed PUT, or one before the job");
+		return why_set(&g->why, FRAME_FAIL_PROTOCOL,
+			       "a malformed PUT, or one before the job");
 	return inputs_begin(&g->inputs, path, path_len, size, &g->why);
 }
 

@@ -1,8 +1,12 @@
 /*
- * PID 1 of every job's container: prepares itself against the program, starts the language's driver, says HELLO and
- * serves one job. Arguments: the interpreter (default python3) and the workspace (default /workspace). Its input and
- * output are the frames; it writes nothing else anywhere. The container ends when it does.
+ * PID 1 of every job's container: prepares itself against the program, starts the language's
+ * driver, says HELLO and serves one job. Arguments: the interpreter (default python3) and the
+ * workspace (default /workspace). Its input and output are the frames; it writes nothing else
+ * anywhere. The container ends when it does.
  */
+#include "guest/guest.h"
+#include "guest/serve.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,9 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "guest/guest.h"
-#include "guest/serve.h"
 
 #define DEFAULT_FOLDER "/belljar"
 
@@ -33,8 +34,8 @@ void guest_quit(struct guest *g, int code)
 }
 
 /*
- * As PID 1 nothing from inside the container can signal us but what we handle or block, and that is SIGCHLD alone.
- * Ignoring the rest makes it so as well where the guest is not PID 1.
+ * As PID 1 nothing from inside the container can signal us but what we handle or block, and that is
+ * SIGCHLD alone. Ignoring the rest makes it so as well where the guest is not PID 1.
  */
 static int prepare_signals(void)
 {
@@ -67,7 +68,8 @@ static int prepare(struct guest *g, const char *workspace)
 {
 	child_init(&g->child);
 	umask(022);
-	/* /proc/1 belongs to root then: no memory, descriptors, environment or limits for the program to touch */
+	/* /proc/1 belongs to root then: no memory, descriptors, environment or limits for the
+	 * program to touch */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return why_sys(&g->why, FRAME_FAIL_START, "protecting the guest");
 	g->sig_fd = prepare_signals();

@@ -1,12 +1,12 @@
 /*
- * What a file of the workspace may be called. inputs.c asks before it creates a file, files.c before it sends one.
- * Pure: it looks at bytes, never at the file system.
+ * What a file of the workspace may be called. inputs.c asks before it creates a file, files.c
+ * before it sends one. Pure: it looks at bytes, never at the file system.
  */
 #include "guest/names.h"
 
-#include <string.h>
-
 #include "limits.h"
+
+#include <string.h>
 
 /* Length of the well-formed UTF-8 character at s, 0 if there is none (Unicode 15, table 3-7). */
 static size_t utf8_len(const uint8_t *s, size_t left)

@@ -3,9 +3,10 @@
 #include "base/base.h"
 
 /*
- * The service's rules for paths in the workspace (base/path.h), which the guest applies on its side: relative, no empty,
- * "." or ".." component, valid UTF-8 without control characters, within LIMIT_PATH_BYTES, LIMIT_PATH_DEPTH and
- * LIMIT_NAME_BYTES.
+ * The service's rules for paths in the workspace (base/path.h), which the guest applies on its
+ * side: relative, no empty,
+ * "." or ".." component, valid UTF-8 without control characters, within LIMIT_PATH_BYTES,
+ * LIMIT_PATH_DEPTH and LIMIT_NAME_BYTES.
  */
 bool names_path_ok(const char *path, size_t len);
 /* One component. */

@@ -1,6 +1,7 @@
 /*
- * The buffer between the guest and its stdout. serve.c flushes it from its loop, everything else only
- * adds whole frames. It never blocks and never drops a byte: without room the producer has to wait.
+ * The buffer between the guest and its stdout. serve.c flushes it from its loop, everything else
+ * only adds whole frames. It never blocks and never drops a byte: without room the producer has to
+ * wait.
  */
 #include "guest/out.h"
 

@@ -1,15 +1,16 @@
 /*
- * Carries bytes between the program's three pipes and the frames. serve.c calls it when poll says that something can
- * move. A flood ends here: beyond the cap the pipes are still emptied, so the program goes on, but no byte crosses
- * Docker. Nothing is held but one ring of stdin, whose size is the credit that the worker gets.
+ * Carries bytes between the program's three pipes and the frames. serve.c calls it when poll says
+ * that something can move. A flood ends here: beyond the cap the pipes are still emptied, so the
+ * program goes on, but no byte crosses Docker. Nothing is held but one ring of stdin, whose size is
+ * the credit that the worker gets.
  */
 #include "guest/pump.h"
+
+#include "guest/guest.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "guest/guest.h"
 
 #define CREDIT_STEP (GUEST_STDIN_MAX / 4) /* fewer, larger credits than one for each write */
 

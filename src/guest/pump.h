@@ -6,7 +6,8 @@ struct guest;
 
 /* The program's streams. Each function does what can be done at once and never waits. */
 
-/* Moves what the program wrote into frames, up to the job's cap; beyond it reads, counts and drops. */
+/* Moves what the program wrote into frames, up to the job's cap; beyond it reads, counts and drops.
+ */
 void pump_output(struct guest *g);
 /* What serve.c waits for: true if that pipe is open and there is room for what it would give. */
 bool pump_wants_output(const struct guest *g, bool err_stream);

@@ -1,16 +1,10 @@
 /*
- * The guest's loop: waits for the worker, the program's pipes, ended processes and deadlines at once, and is never
- * blocked by one of them. Frames are dispatched over a table that says which are allowed in which state; a frame out
- * of order before the start fails the job, later it ends the container. Owns the state; the work is in job, pump,
- * child, verdict and files.
+ * The guest's loop: waits for the worker, the program's pipes, ended processes and deadlines at
+ * once, and is never blocked by one of them. Frames are dispatched over a table that says which are
+ * allowed in which state; a frame out of order before the start fails the job, later it ends the
+ * container. Owns the state; the work is in job, pump, child, verdict and files.
  */
 #include "guest/serve.h"
-
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "guest/files.h"
 #include "guest/guest.h"
@@ -18,10 +12,16 @@
 #include "guest/pump.h"
 #include "guest/verdict.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
 #define BIT(state) (1u << (state))
 #define BEFORE_START (BIT(GUEST_WAITING) | BIT(GUEST_STAGING))
-#define AFTER_START                                                                      \
-	(BIT(GUEST_RUNNING) | BIT(GUEST_ENDING) | BIT(GUEST_DRAINING) | BIT(GUEST_COLLECTING) | \
+#define AFTER_START                                                                                \
+	(BIT(GUEST_RUNNING) | BIT(GUEST_ENDING) | BIT(GUEST_DRAINING) | BIT(GUEST_COLLECTING) |    \
 	 BIT(GUEST_DONE))
 
 static int64_t min_deadline(const struct guest *g)
@@ -141,7 +141,8 @@ static void take_frames(struct guest *g)
 
 	while (g->in_len - at >= FRAME_HEAD) {
 		if (!frame_parse_head(g->in + at, &type, &len))
-			guest_quit(g, 1); /* the stream has lost its frames: nothing can be trusted */
+			guest_quit(g,
+				   1); /* the stream has lost its frames: nothing can be trusted */
 		if (g->in_len - at < FRAME_HEAD + len)
 			break;
 		take(g, type, g->in + at + FRAME_HEAD, len);
@@ -245,9 +246,14 @@ static struct pollfd entry(int fd, short events)
 	return (struct pollfd){ .fd = events ? fd : -1, .events = events };
 }
 
+static bool pumping(const struct guest *g)
+{
+	return g->state == GUEST_RUNNING || g->state == GUEST_ENDING || g->state == GUEST_DRAINING;
+}
+
 static void turn(struct guest *g)
 {
-	bool run = g->state == GUEST_RUNNING || g->state == GUEST_ENDING || g->state == GUEST_DRAINING;
+	bool run = pumping(g);
 	struct pollfd fds[] = {
 		entry(g->in_fd, POLLIN),
 		entry(g->out.fd, g->out.len ? POLLOUT : 0),
@@ -266,7 +272,9 @@ static void turn(struct guest *g)
 		reap(g);
 	if (run && (ready || fds[3].revents || fds[4].revents))
 		pump_output(g);
-	if (run)
+	/* Asked again: GO and the end of stdin may have come in this turn, and nothing wakes the
+	 * next one. */
+	if (pumping(g))
 		pump_stdin(g);
 	advance(g);
 	flush(g);

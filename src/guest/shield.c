@@ -1,19 +1,20 @@
 /*
- * The program has the guest's user id, so the kernel would let it change PID 1's limits, CPU mask, scheduling and
- * priority. This filter, put on in the child before it becomes the interpreter, denies those calls for PID 1 only;
- * everything else stays as Docker's own filter has it. The constants stand here because musl ships no linux headers.
+ * The program has the guest's user id, so the kernel would let it change PID 1's limits, CPU mask,
+ * scheduling and priority. This filter, put on in the child before it becomes the interpreter,
+ * denies those calls for PID 1 only; everything else stays as Docker's own filter has it. The
+ * constants stand here because musl ships no linux headers.
  */
 #include "guest/shield.h"
+
+#include "base/base.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/base.h"
-
 /* linux/filter.h, linux/bpf_common.h */
-#define BPF_LOAD 0x20    /* BPF_LD | BPF_W | BPF_ABS */
+#define BPF_LOAD 0x20	  /* BPF_LD | BPF_W | BPF_ABS */
 #define BPF_IF_EQUAL 0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
 #define BPF_IF_GREATER_EQUAL 0x35
 #define BPF_RETURN 0x06
@@ -85,8 +86,9 @@ static const struct rule rules[] = {
 static void emit(struct filter *f, uint16_t code, uint32_t k, uint8_t if_true, uint8_t if_false)
 {
 	if (f->len < CODE_MAX)
-		f->insns[f->len++] =
-			(struct insn){ .code = code, .if_true = if_true, .if_false = if_false, .k = k };
+		f->insns[f->len++] = (struct insn){
+			.code = code, .if_true = if_true, .if_false = if_false, .k = k
+		};
 }
 
 static void emit_return(struct filter *f, uint32_t what)
@@ -94,7 +96,8 @@ static void emit_return(struct filter *f, uint32_t what)
 	emit(f, BPF_RETURN, what, 0, 0);
 }
 
-/* Every rule begins with the call's number loaded again, so that rules don't depend on each other. */
+/* Every rule begins with the call's number loaded again, so that rules don't depend on each other.
+ */
 static void emit_rule(struct filter *f, const struct rule *r)
 {
 	emit(f, BPF_LOAD, DATA_NR, 0, 0);
@@ -104,7 +107,8 @@ static void emit_rule(struct filter *f, const struct rule *r)
 	emit_return(f, RETURN_ERRNO | EPERM);
 }
 
-/* Other ABIs number their calls differently and would pass by the rules: 32-bit programs don't run here. */
+/* Other ABIs number their calls differently and would pass by the rules: 32-bit programs don't run
+ * here. */
 static void emit_abi_check(struct filter *f)
 {
 	emit(f, BPF_LOAD, DATA_ARCH, 0, 0);

@@ -1,6 +1,7 @@
 /*
- * SipHash-2-4 over a stream. inputs.c hashes what is put into the workspace with it, and hashes again at the end.
- * A cryptographic digest would be four times slower for what a keyed 64-bit hash decides as well. No state of its own.
+ * SipHash-2-4 over a stream. inputs.c hashes what is put into the workspace with it, and hashes
+ * again at the end. A cryptographic digest would be four times slower for what a keyed 64-bit hash
+ * decides as well. No state of its own.
  */
 #include "guest/sip.h"
 

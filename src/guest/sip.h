@@ -3,8 +3,9 @@
 #include "base/base.h"
 
 /*
- * SipHash-2-4 (Aumasson and Bernstein, 2012), fed in pieces: tells whether a file still has the bytes that were put.
- * With a random key that the program can't read, it can't make two contents that look the same.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012), fed in pieces: tells whether a file still has the
+ * bytes that were put. With a random key that the program can't read, it can't make two contents
+ * that look the same.
  */
 #define SIP_KEY 16
 

@@ -1,12 +1,14 @@
 /*
- * From fork to exec: pipes, descriptors, signals, environment, the shield. Runs in the guest up to the fork and in
- * the child after it; child.c is the only caller. The child shares the guest's memory image until the exec, when no
- * program runs yet that could look at it.
+ * From fork to exec: pipes, descriptors, signals, environment, the shield. Runs in the guest up to
+ * the fork and in the child after it; child.c is the only caller. The child shares the guest's
+ * memory image until the exec, when no program runs yet that could look at it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* prlimit, execvpe, pipe2 */
 #endif
 #include "guest/spawn.h"
+
+#include "guest/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/shield.h"
-
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
 
 #define CTL_FD 3
-#define ENV_MAX 512        /* the image's, ours and the job's */
+#define ENV_MAX 512 /* the image's, ours and the job's */
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 extern char **environ;
@@ -64,7 +64,8 @@ static bool place(int fd, int at)
 	return dup2(fd, at) == at;
 }
 
-/* The guest's descriptors 0 and 1 are Docker's; what it opened may lie anywhere. Copies above all targets first. */
+/* The guest's descriptors 0 and 1 are Docker's; what it opened may lie anywhere. Copies above all
+ * targets first. */
 static bool place_fds(const struct spawn_fds *fds)
 {
 	int in = fcntl(fds->in, F_DUPFD, CTL_FD + 1), out = fcntl(fds->out, F_DUPFD, CTL_FD + 1);
@@ -81,7 +82,8 @@ static bool place_fds(const struct spawn_fds *fds)
 	return true;
 }
 
-/* The kernel picks by this when memory ends: the program, never PID 1. Raising it needs no privilege. */
+/* The kernel picks by this when memory ends: the program, never PID 1. Raising it needs no
+ * privilege. */
 static void volunteer_for_oom(void)
 {
 	int fd;
@@ -91,7 +93,8 @@ static void volunteer_for_oom(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "1000", 4) < 0) {
-		/* /proc may be restricted: then the kernel picks by size, which is the program as well */
+		/* /proc may be restricted: then the kernel picks by size, which is the program as
+		 * well */
 	}
 	close(fd);
 }
@@ -180,7 +183,7 @@ void spawn_exec(const struct child_spec *spec, const struct spawn_fds *fds)
 	env_build(&env, spec, path_row);
 	if (shield_install() < 0)
 		give_up("the system call filter");
-	environ = env.rows;
+	/* found by the image's PATH: environ is not the job's yet */
 	execvpe(spec->python, argv, env.rows);
 	give_up(spec->python);
 }

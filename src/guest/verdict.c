@@ -1,13 +1,13 @@
 /*
- * Turns what is known after the end into the numbers of an EXIT frame. serve.c calls it once per job. It reads the
- * cgroup's counters and changes nothing.
+ * Turns what is known after the end into the numbers of an EXIT frame. serve.c calls it once per
+ * job. It reads the cgroup's counters and changes nothing.
  */
 #include "guest/verdict.h"
 
+#include "guest/guest.h"
+
 #include <signal.h>
 #include <sys/wait.h>
-
-#include "guest/guest.h"
 
 static uint32_t exit_code(int status)
 {
@@ -23,7 +23,8 @@ static bool oom_happened(const struct guest *g)
 	return now.known && g->oom_before.known && now.kills > g->oom_before.kills;
 }
 
-/* SIGXCPU at the soft limit; a program that ignores it meets the kernel's SIGKILL a second later. */
+/* SIGXCPU at the soft limit; a program that ignores it meets the kernel's SIGKILL a second later.
+ */
 static bool cpu_spent(const struct guest *g, int sig)
 {
 	if (g->job.cpu_time_s == 0)
@@ -46,13 +47,15 @@ static enum frame_cause cause_of(const struct guest *g, int sig, bool oom)
 void verdict_make(const struct guest *g, struct frame_exit *out)
 {
 	const struct child *c = &g->child;
-	int sig = WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
+	/* one that even the kill left in the kernel has no status of its own yet */
+	int status = c->ended ? c->status : SIGKILL;
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	uint64_t peak = cgroup_memory_peak();
 	bool oom = oom_happened(g);
 
 	*out = (struct frame_exit){
 		.cause = cause_of(g, sig, oom),
-		.exit_code = exit_code(c->status),
+		.exit_code = exit_code(status),
 		.signal = (uint32_t)sig,
 		.oom = oom,
 		.wall_us = (uint64_t)MAX(g->ended_us - g->started_us, 0),

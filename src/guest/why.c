@@ -1,6 +1,6 @@
 /*
- * Words for what went wrong while a job was set up. Filled by everything that stages or starts, read
- * once by serve.c, which sends them as a FAIL frame. It sends and ends nothing itself.
+ * Words for what went wrong while a job was set up. Filled by everything that stages or starts,
+ * read once by serve.c, which sends them as a FAIL frame. It sends and ends nothing itself.
  */
 #include "guest/why.h"
 

@@ -11,5 +11,6 @@ struct why {
 
 /* Fills *w; Returns -1. */
 int why_set(struct why *w, enum frame_fail code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* The same with ": " and the words for errno; ENOSPC and EDQUOT turn the code into FRAME_FAIL_DISK. */
+/* The same with ": " and the words for errno; ENOSPC and EDQUOT turn the code into FRAME_FAIL_DISK.
+ */
 int why_sys(struct why *w, enum frame_fail code, const char *fmt, ...) PRINTF_LIKE(3, 4);

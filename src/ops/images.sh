@@ -11,7 +11,7 @@ BASE=debian:trixie-slim
 SUITE=trixie
 # A registry that drops packets must not hold the build for the client's own quarter of an hour.
 PULL_SECONDS=90
-VERSION=$(sed -n 's/.*BELLJAR_VERSION "\(.*\)".*/\1/p' "$ROOT_DIR"/src/*.h "$ROOT_DIR"/src/*/*.h 2>/dev/null | head -n 1)
+VERSION=$(sed -n 's/^#define API_VERSION "\(.*\)".*/\1/p' "$ROOT_DIR/src/api/api.h")
 VERSION=${VERSION:-unknown}
 
 # Engines whose client has no buildx plugin keep the builder that is part of the engine.

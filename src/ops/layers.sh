@@ -8,70 +8,49 @@ cd "$ROOT_DIR/src"
 RULES='base:base wire:base,wire web:base,wire,web store:base,wire,store docker:base,wire,docker box:base,wire,box
 	api:base,wire,web,store,box,api proc:base,wire,web,store,docker,box,api,proc'
 
-# header: the only places that may include it (as the path of the including file begins).
+# The guest runs beside hostile code, so it takes these two headers and nothing else from outside of its folder.
+GUEST='wire/frame.h base/base.h'
+
+# header: the only place that may include it (how the path of the including file begins).
 OWNERS='fcgiapp.h:web/ fcgi_stdio.h:nobody curl/curl.h:docker/ magic.h:store/'
 
-broken=0
-report() {
-	say "$1: $2"
-	broken=1
-}
-
-# includes FILE: "line header" of each quoted include.
-includes() {
-	sed -n 's/^[ \t]*#[ \t]*include[ \t]*[<"]\([^>"]*\)[>"].*/\1/p' "$1"
-}
-
-check_folder() {
-	for file in "$1"/*.[ch]; do
-		[ -e "$file" ] || continue
-		for header in $(includes "$file" | grep / || true); do
-			folder=${header%%/*}
-			[ -d "$folder" ] || [ "$folder" = .. ] || continue
-			case ,$2, in
-			*,"$folder",*) ;;
-			*) report "$file" "$1/ may not include $header" ;;
-			esac
-		done
-	done
-}
-
-check_guest() {
-	for file in guest/*.[ch]; do
-		[ -e "$file" ] || continue
-		for header in $(includes "$file" | grep / || true); do
-			case $header in
-			guest/* | wire/frame.h | base/base.h) continue ;;
-			*) [ ! -d "${header%%/*}" ] || report "$file" "guest/ may not include $header" ;;
-			esac
-		done
-	done
-}
-
 # Only these may hold Docker; a worker that could include it would be one mistake away from the socket.
-check_docker_users() {
-	for file in *.[ch] */*.[ch]; do
-		case $file in docker/* | proc/keeper* | proc/filler*) continue ;; esac
-		for header in $(includes "$file" | grep '^docker/' || true); do
-			report "$file" "only proc/keeper* and proc/filler* may include $header"
-		done
-	done
+DOCKER_USERS='^(docker/|proc/keeper|proc/filler)'
+
+# "file header" of each include in src/.
+includes() {
+	find . -name '*.[ch]' | sed 's#^\./##' | LC_ALL=C sort | xargs awk '
+		/^[ \t]*#[ \t]*include[ \t]*[<"]/ { split($0, part, /[<">]/); print FILENAME, part[2] }'
 }
 
-check_owners() {
-	for file in *.[ch] */*.[ch]; do
-		for rule in $OWNERS; do
-			includes "$file" | grep -qx "${rule%%:*}" || continue
-			case $file in "${rule#*:}"*) ;; *) report "$file" "${rule%%:*} belongs to ${rule#*:}" ;; esac
-		done
-	done
+folders() {
+	find . -mindepth 1 -maxdepth 1 -type d | sed 's#^\./##' | tr '\n' ' '
 }
 
-for rule in $RULES; do
-	check_folder "${rule%%:*}" "${rule#*:}"
-done
-check_guest
-check_docker_users
-check_owners
-[ "$broken" = 0 ] || fail "the layer rule of src/README.md is broken"
+broken=$(includes | awk -v rules="$RULES" -v guest="$GUEST" -v owners="$OWNERS" -v docker_users="$DOCKER_USERS" \
+	-v folders="$(folders)" '
+	function top(path) { return index(path, "/") ? substr(path, 1, index(path, "/") - 1) : "" }
+	BEGIN {
+		n = split(rules, rule, /[ \t\n]+/)
+		for (i = 1; i <= n; i++) { split(rule[i], pair, ":"); may[pair[1]] = "," pair[2] "," }
+		n = split(guest, rule, " ")
+		for (i = 1; i <= n; i++) for_guest[rule[i]] = 1
+		n = split(owners, rule, " ")
+		for (i = 1; i <= n; i++) { split(rule[i], pair, ":"); owner[pair[1]] = pair[2] }
+		n = split(folders, rule, " ")
+		for (i = 1; i <= n; i++) ours[rule[i]] = 1
+		ours[".."] = 1
+	}
+	{
+		file = $1; header = $2; from = top(file); to = top(header)
+		if (from == "guest" && (to in ours) && to != "guest" && !(header in for_guest))
+			print file ": guest/ may not include " header
+		if ((from in may) && (to in ours) && index(may[from], "," to ",") == 0)
+			print file ": " from "/ may not include " header
+		if (to == "docker" && file !~ docker_users)
+			print file ": only proc/keeper* and proc/filler* may include " header
+		if ((header in owner) && index(file, owner[header]) != 1)
+			print file ": " header " belongs to " owner[header]
+	}')
+[ -z "$broken" ] || { say "$broken"; fail "the layer rule of src/README.md is broken"; }
 say "    layers hold"

@@ -52,9 +52,8 @@ unfinished() {
 }
 
 formatting() {
-	for file in $sources; do
-		clang-format -style=file "$file" | cmp -s - "$file" || say "$file is not formatted (make format)"
-	done
+	clang-format -style=file --dry-run $sources 2>&1 | sed -n 's/^\([^:]*\):[0-9].*-Wclang-format-violations.*/\1/p' |
+		uniq -c | sed 's/^ *\([0-9]*\) \(.*\)/\2: \1 places are not formatted (make format)/'
 }
 
 check "lines over $MAX_COLUMNS columns" "$(long_lines)"

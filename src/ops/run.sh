@@ -47,7 +47,6 @@ addresses() {
 	cat <<-TXT
 
 		Belljar runs.
-		  first page      $ADDRESS/
 		  run a program   curl -d '{"code": "print(6 * 7)"}' -H 'Content-Type: application/json' $ADDRESS/v1/execute
 		  health          $ADDRESS/health
 		  engine          $ADDRESS/v1/docker/status

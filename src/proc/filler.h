@@ -14,7 +14,6 @@ struct filler_task {
 	char id[65];		    /* REMOVE */
 	char volume[VOLUME_NAME];   /* MAKE */
 	struct lease_limits limits; /* MAKE */
-	bool verify;		    /* MAKE: compare the started container with the recipe */
 };
 
 /*
@@ -27,6 +26,7 @@ struct filler_report {
 	uint32_t code; /* DONE: enum err_code */
 	uint32_t retry_after_s;
 	uint32_t running;	    /* ROW */
+	uint32_t stopped;	    /* REMOVE's DONE with code: it is still there, but is dead */
 	int64_t deadline_wall_s;    /* ROW: from the label, 0: none */
 	char id[65];		    /* CREATED, ROW */
 	char volume[VOLUME_NAME];   /* SETUP's DONE */

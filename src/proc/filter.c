@@ -46,9 +46,10 @@ static const char *const plain_calls[] = {
 	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
 	"nanosleep", "clock_nanosleep", "futex", "restart_syscall", "eventfd2", "timerfd_create",
 	"timerfd_settime", "signalfd4",
-	/* sockets: those of socket() below, and accepted ones */
-	"accept", "accept4", "connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "getsockname",
-	"getpeername", "getsockopt", "setsockopt", "shutdown", "dup",
+	/* sockets: those of socket() below, and accepted ones. No sendmsg, which passes descriptors on:
+	 * none leaves the process, and no copy of the listener comes back under another number */
+	"accept", "accept4", "connect", "sendto", "recvfrom", "recvmsg", "getsockname",
+	"getpeername", "getsockopt", "shutdown", "dup",
 	/* memory; without PROT_EXEC it comes below */
 	"munmap", "mremap", "madvise", "brk", "mlock", "munlock",
 	/* itself */
@@ -111,10 +112,27 @@ static int allow_memory(scmp_filter_ctx ctx)
 	return r;
 }
 
+/* Timeouts, nothing else: other options reach far into the kernel (packet filters, for one). */
+static int allow_options(scmp_filter_ctx ctx)
+{
+	static const int options[] = { SO_RCVTIMEO, SO_SNDTIMEO };
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(options); i++) {
+		const struct scmp_arg_cmp cmp[] = {
+			SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET),
+			SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)options[i]),
+		};
+		r = allow(ctx, "setsockopt", ARRAY_SIZE(cmp), cmp);
+	}
+	return r;
+}
+
 static int allow_rest(scmp_filter_ctx ctx)
 {
 	static const unsigned long requests[] = { FIONREAD, FIONBIO, TCGETS };
 	int r = allow_equal(ctx, "socket", 0, AF_UNIX);
+	if (r == 0)
+		r = allow_options(ctx);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(requests); i++)
 		r = allow_equal(ctx, "ioctl", 1, requests[i]);
 	/* abort() signals its own process. */

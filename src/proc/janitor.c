@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "conf.h"
 #include "proc/setup.h"
+#include "proc/stop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,14 +25,6 @@
 #define SWEEP_MS 60000	    /* a leftover harms nobody for a minute */
 #define LEFTOVER_MS 3600000 /* no upload lasts an hour: nginx and the worker end it long before */
 #define DEPTH_MAX 4	    /* tenant / two digits / id / file */
-
-static volatile sig_atomic_t janitor_stop;
-
-static void on_term(int sig)
-{
-	(void)sig;
-	janitor_stop = 1;
-}
 
 static bool is_leftover(const char *name, const struct stat *st)
 {
@@ -66,7 +59,7 @@ static int sweep_dir(int fd, int depth)
 	}
 	int removed = 0;
 	const struct dirent *entry;
-	while (!janitor_stop && (entry = readdir(dir)))
+	while (!stop_asked() && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			removed += sweep_entry(dirfd(dir), entry->d_name, depth);
 	closedir(dir);
@@ -90,9 +83,8 @@ int janitor_run(const struct setup *s)
 	(void)s;
 	sigset_t none;
 	sigemptyset(&none);
-	const struct sigaction act = { .sa_handler = on_term };
-	sigaction(SIGTERM, &act, NULL);
-	while (!janitor_stop) {
+	stop_catch();
+	while (!stop_asked()) {
 		sweep();
 		/* The master left SIGTERM blocked; it is let in only here, so it cannot come
 		 * between test and wait. */

@@ -2,11 +2,12 @@
  * The keeper: the only process that holds Docker. Theory of operation:
  *
  * One poll loop, which never blocks: it knows connections of workers (keeper_client.c), containers
- * (keeper_box.c), and fillers (keeper_filler.c), which are forked for every conversation with the
- * engine, because that may take any time. A connection that asks for a container waits in the queue
- * until a slot is free, then a filler makes one, and its stream goes to the worker. The connection
- * is the lease: when it closes, for whatever reason, the container is doomed and a filler removes
- * it. Everything that may exist in the engine holds its slot until it is seen to be gone.
+ * (keeper_box.c), and fillers (keeper_filler.c, keeper_task.c), forked for every conversation with
+ * the engine, because that may take any time. A connection that asks for a container waits in the
+ * queue until a slot is free, then a filler makes one, and its stream goes to the worker. The
+ * connection is the lease: when it closes, for whatever reason, the container is doomed and a
+ * filler removes it. Everything that may exist in the engine holds its slot until it is seen to be
+ * gone or dead.
  *
  * After a start nothing is known: the first sweep lists what carries our label. What runs may be in
  * use by a worker that outlived an earlier keeper; it is adopted: left alone until it ends (its
@@ -27,6 +28,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -84,7 +86,7 @@ static void keep_setup(struct keeper *k, int64_t now)
 	if (k->volume[0] || filler_running(k, FILLER_SETUP) || filler_running(k, FILLER_SWEEP) ||
 	    k->draining)
 		return;
-	bool waited_for = client_next(k) != NULL;
+	bool waited_for = client_waits(k);
 	if (now >= k->setup_next_ms || (waited_for && k->setup_failures <= 1))
 		filler_setup(k);
 	else if (waited_for)
@@ -99,10 +101,15 @@ static void keep_sweep(struct keeper *k, int64_t now)
 	filler_sweep(k);
 }
 
+bool keeper_ready(const struct keeper *k)
+{
+	return k->volume[0] && k->adopted;
+}
+
 static void serve_queue(struct keeper *k)
 {
 	struct keeper_client *c;
-	while (k->volume[0] && box_count(k) < conf->jobs && filler_may_make(k) &&
+	while (keeper_ready(k) && box_count(k) < conf->jobs && filler_may_make(k) &&
 	       (c = client_next(k)))
 		filler_make(k, c);
 }
@@ -111,16 +118,19 @@ static void serve_queue(struct keeper *k)
 static int64_t keep(struct keeper *k)
 {
 	int64_t now = clock_ms(), next = now + 60000;
-	next = client_timers(k, now, next);
-	next = box_timers(k, now, next);
 	keep_setup(k, now);
 	keep_sweep(k, now);
 	serve_queue(k);
+	next = client_timers(k, now, next); /* who waits no time at all still gets a free slot */
+	next = box_timers(k, now, next);
 	next = filler_timers(k, now, next); /* last: those just started count */
-	if (!k->volume[0] && !filler_running(k, FILLER_SETUP))
-		next = MIN(next, MAX(k->setup_next_ms, now + 1));
-	if (!filler_running(k, FILLER_SWEEP) && !filler_running(k, FILLER_SETUP))
+	if (!filler_running(k, FILLER_SETUP) && !filler_running(k, FILLER_SWEEP)) {
+		if (!k->volume[0] && !k->draining)
+			next = MIN(next, MAX(k->setup_next_ms, now + 1));
 		next = MIN(next, MAX(k->sweep_next_ms, now + 1));
+	}
+	if (k->deaf_until_ms > now)
+		next = MIN(next, k->deaf_until_ms);
 	return k->draining ? MIN(next, k->drain_until_ms) : next;
 }
 
@@ -129,8 +139,8 @@ static void watch_all(struct keeper *k, struct watch *w)
 	nfds_t n = 0;
 	w->clients_count = w->fillers_count = 0;
 	w->fds[n++] = (struct pollfd){ .fd = k->signals, .events = POLLIN };
-	w->fds[n++] =
-		(struct pollfd){ .fd = k->draining ? -1 : k->setup->keeper_fd, .events = POLLIN };
+	bool deaf = k->draining || k->deaf_until_ms > clock_ms();
+	w->fds[n++] = (struct pollfd){ .fd = deaf ? -1 : k->setup->keeper_fd, .events = POLLIN };
 	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
 		if (k->clients[i].state != CLIENT_FREE) {
 			w->clients[w->clients_count++] = &k->clients[i];
@@ -195,11 +205,23 @@ static int signals_open(void)
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+/* Each client and each filler takes one, and a job's stream passes through. */
+static void raise_descriptors(void)
+{
+	const rlim_t need = KEEPER_CLIENTS + 2 * KEEPER_FILLERS + 64;
+	struct rlimit l;
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= need)
+		return;
+	l.rlim_cur = MIN(l.rlim_max, need);
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int keeper_run(const struct setup *s)
 {
 	struct keeper *k = xcalloc(1, sizeof(*k));
 	struct watch *w = xcalloc(1, sizeof(*w));
 	k->setup = s;
+	raise_descriptors();
 	k->signals = signals_open();
 	if (k->signals < 0) {
 		log_err("signalfd: %s", strerror(errno));

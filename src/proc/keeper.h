@@ -10,8 +10,9 @@
 
 /*
  * The keeper's state, shared by keeper.c (loop, signals, timers), keeper_client.c (connections of
- * workers), keeper_box.c (containers) and keeper_filler.c (children that speak to the engine).
- * Nobody else includes this but role.c, for keeper_run.
+ * workers), keeper_box.c (containers), keeper_task.c (what fillers are forked for) and
+ * keeper_filler.c (children that speak to the engine). Nobody else includes this but role.c, for
+ * keeper_run.
  */
 struct setup;
 
@@ -22,21 +23,27 @@ struct setup;
 	64 /* conversations at once: an engine starts hardly more than one container per CPU at a  \
 	      time */
 #define KEEPER_MAKES 48 /* of these for new containers, so that removals always find a place */
+/* What one process of SERVICE_USER may have, since any of them may be an attacker's: a worker has
+ * one connection, and for a moment a second while the end of the first is under way. */
+#define KEEPER_PEER_CONNS 4
+#define KEEPER_PEER_BOXES                                                                          \
+	2 /* in the making or leased: the first may have been left by a client that went away */
 
 /*
  * A container, or the place of one: everything that is not FREE takes a slot, so a container that
- * refuses to go counts as long as it uses memory. MAKING -> LEASED -> DOOMED -> FREE. ADOPTED: made
- * for an earlier keeper, maybe in use by a worker.
+ * refuses to go counts as long as it may use memory (until the engine says that it is dead). MAKING
+ * -> LEASED -> DOOMED -> FREE. ADOPTED: made for an earlier keeper, maybe in use by a worker.
  */
 enum box_state { BOX_FREE, BOX_MAKING, BOX_LEASED, BOX_ADOPTED, BOX_DOOMED };
 struct box {
 	enum box_state state;
 	char id[65];		      /* empty until the engine has made it */
 	struct keeper_client *client; /* MAKING and LEASED; NULL: left */
+	pid_t peer;		      /* whose question it was made for; 0: not counted */
 	bool removing;		      /* DOOMED: a filler is at it */
+	bool stopped;		      /* DOOMED: there, but dead: takes no slot */
 	unsigned attempts;	      /* DOOMED: removals that failed */
-	int64_t next_ms;	      /* DOOMED: not before; LEASED: held too long after */
-	int64_t deadline_wall_s;      /* ADOPTED */
+	int64_t next_ms;	      /* DOOMED: not before; LEASED, ADOPTED: held too long after */
 	uint64_t seen;		      /* the sweep that listed it last */
 };
 
@@ -44,6 +51,7 @@ enum client_state { CLIENT_FREE, CLIENT_ASKING, CLIENT_STATUS, CLIENT_QUEUED, CL
 struct keeper_client {
 	enum client_state state;
 	int conn;
+	pid_t peer; /* 0: root or of another pid namespace, not counted */
 	struct lease_ask ask;
 	uint64_t order;		    /* QUEUED: first come, first served */
 	int64_t asked_ms, until_ms; /* ASKING, STATUS, QUEUED: answered or dropped then */
@@ -70,8 +78,7 @@ struct keeper {
 	uint64_t order;
 
 	char volume[VOLUME_NAME]; /* empty: to be set up before a container can be made */
-	bool verified;	      /* a container since the last setup was compared with the recipe */
-	struct err setup_err; /* why the last setup failed */
+	struct err setup_err;	  /* why the last setup failed */
 	unsigned setup_failures;
 	int64_t setup_next_ms; /* not before, unless somebody waits */
 
@@ -80,15 +87,23 @@ struct keeper {
 	int64_t status_ms; /* when it was seen; 0: never, or out of date */
 
 	uint64_t sweep; /* number of the running or last one */
-	int64_t sweep_next_ms;
+	int64_t sweep_began_ms, sweep_next_ms;
 	bool sweep_unsure; /* it saw containers that may be somebody's */
-	bool adopted;	   /* the first sweep is done */
+	bool adopted;	   /* the first sweep is done: all that takes a slot is known */
+
+	int64_t deaf_until_ms;	/* no descriptor was left to accept with */
+	int64_t quiet_until_ms; /* a refused connection was just logged */
 
 	bool draining;
 	int64_t drain_until_ms;
 };
 
+#define KEEPER_RETRY_MS                                                                            \
+	2000 /* after a failure at least so often, so that an engine that is back is noticed */
+
 /* keeper.c */
+/* Containers can be made: the engine is prepared, and who takes a slot is known. */
+bool keeper_ready(const struct keeper *k);
 int keeper_run(const struct setup *s);
 
 /* keeper_client.c */
@@ -102,17 +117,22 @@ void client_refuse(struct keeper *k, struct keeper_client *c, const struct err *
 int client_grant(struct keeper *k, struct keeper_client *c, int stream);
 void client_status_all(struct keeper *k); /* answers all that wait for the status */
 void client_refuse_queued(struct keeper *k, const struct err *err);
-struct keeper_client *client_next(struct keeper *k); /* head of the queue or NULL */
+bool client_waits(const struct keeper *k); /* somebody is in the queue */
+/* Whose turn it is, or NULL: the first in the queue whose process has not got its share yet. */
+struct keeper_client *client_next(struct keeper *k);
 /* Drops those whose time has come; returns the next such time, or `next`. */
 int64_t client_timers(struct keeper *k, int64_t now, int64_t next);
 
 /* keeper_box.c */
 int box_count(const struct keeper *k); /* slots in use */
+/* Containers in the making or leased for that process; 0 for peer 0. */
+int box_count_of(const struct keeper *k, pid_t peer);
 struct box *box_new(struct keeper *k, enum box_state state, const char *id);
 void box_doom(struct keeper *k,
 	      struct box *b); /* to be removed; one without an id is free at once */
 void box_row(struct keeper *k, const struct filler_report *row);
 void box_swept(struct keeper *k);
+void box_later(struct box *b); /* its removal failed: when to try again */
 /* Engine back: what waits is tried at once. */
 void box_hurry(struct keeper *k);
 /* Starts removals, ends what was held too long; returns the next time to look. */
@@ -125,7 +145,7 @@ bool filler_running(const struct keeper *k, enum filler_kind kind);
 void filler_event(struct keeper *k, struct keeper_filler *f); /* a report, or its end */
 void filler_reap(struct keeper *k);
 int64_t filler_timers(struct keeper *k, int64_t now, int64_t next);
-/* Tasks with the deadlines that belong to them. */
+/* keeper_task.c: tasks with the deadlines that belong to them. */
 void filler_setup(struct keeper *k);
 void filler_sweep(struct keeper *k);
 void filler_status(struct keeper *k);

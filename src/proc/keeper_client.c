@@ -13,6 +13,7 @@
 #include "proc/setup.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,17 +21,23 @@
 #define STATUS_FRESH_MS 2000 /* health probes come every few seconds, pages poll faster */
 #define STATUS_ILL_MS 500    /* a fault that is mended should not be told for long */
 
-/* What a job may last beyond timeout_ms: its files in and out, and the worker's patience with the
- * guest. */
-#define STAGES_MS (LIMIT_STAGE_MS + LIMIT_GRACE_MS + LIMIT_COLLECT_MS)
+#define DEAF_MS 100   /* without a free descriptor: until some may have been closed */
+#define QUIET_MS 1000 /* between two lines about refused connections */
 
-static bool peer_allowed(const struct keeper *k, int conn)
+/* Why the connection may not be ours; NULL when it may. *out_pid: whom to count it for. */
+static const char *peer_refused(const struct keeper *k, int conn, pid_t *out_pid)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 	if (getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return false;
-	return peer.uid == 0 || peer.uid == k->setup->uid;
+		return "who connects is not known";
+	if (peer.uid != 0 && peer.uid != k->setup->uid)
+		return "a foreign user";
+	*out_pid = peer.uid == 0 ? 0 : peer.pid;
+	int n = 0;
+	for (size_t i = 0; *out_pid && i < KEEPER_CLIENTS; i++)
+		n += k->clients[i].state != CLIENT_FREE && k->clients[i].peer == *out_pid;
+	return n < KEEPER_PEER_CONNS ? NULL : "too many of one process";
 }
 
 static struct keeper_client *free_client(struct keeper *k)
@@ -41,19 +48,33 @@ static struct keeper_client *free_client(struct keeper *k)
 	return NULL;
 }
 
+static void refuse_connection(struct keeper *k, int conn, const char *why)
+{
+	close(conn);
+	if (clock_ms() < k->quiet_until_ms)
+		return;
+	k->quiet_until_ms = clock_ms() + QUIET_MS;
+	log_warn("a connection was refused: %s", why);
+}
+
 void client_accept(struct keeper *k)
 {
+	int64_t now = clock_ms();
 	int conn = accept4(k->setup->keeper_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (conn < 0)
-		return;
-	struct keeper_client *c = free_client(k);
-	if (!c || !peer_allowed(k, conn)) {
-		log_warn(c ? "a connection of a foreign user was refused" : "too many connections");
-		close(conn);
+	if (conn < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			k->deaf_until_ms = now + DEAF_MS;
 		return;
 	}
-	int64_t now = clock_ms();
-	*c = (struct keeper_client){ .state = CLIENT_ASKING, .conn = conn, .asked_ms = now };
+	pid_t peer = 0;
+	struct keeper_client *c = free_client(k);
+	const char *why = c ? peer_refused(k, conn, &peer) : "too many in all";
+	if (why) {
+		refuse_connection(k, conn, why);
+		return;
+	}
+	*c = (struct keeper_client){ .state = CLIENT_ASKING, .conn = conn, .peer = peer };
+	c->asked_ms = now;
 	c->until_ms = now + LIMIT_ASK_MS;
 }
 
@@ -82,9 +103,9 @@ void client_refuse(struct keeper *k, struct keeper_client *c, const struct err *
 
 void client_refuse_queued(struct keeper *k, const struct err *err)
 {
-	struct keeper_client *c;
-	while ((c = client_next(k)))
-		client_refuse(k, c, err);
+	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
+		if (k->clients[i].state == CLIENT_QUEUED)
+			client_refuse(k, &k->clients[i], err);
 }
 
 int client_grant(struct keeper *k, struct keeper_client *c, int stream)
@@ -108,7 +129,8 @@ struct keeper_client *client_next(struct keeper *k)
 	struct keeper_client *first = NULL;
 	for (size_t i = 0; i < KEEPER_CLIENTS; i++) {
 		struct keeper_client *c = &k->clients[i];
-		if (c->state == CLIENT_QUEUED && (!first || c->order < first->order))
+		if (c->state == CLIENT_QUEUED && (!first || c->order < first->order) &&
+		    box_count_of(k, c->peer) < KEEPER_PEER_BOXES)
 			first = c;
 	}
 	return first;
@@ -120,6 +142,11 @@ static int queued(const struct keeper *k)
 	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
 		n += k->clients[i].state == CLIENT_QUEUED;
 	return n;
+}
+
+bool client_waits(const struct keeper *k)
+{
+	return queued(k) > 0;
 }
 
 /* The operator's maxima; the worker has checked them too, but it is the one who reads hostile
@@ -137,23 +164,48 @@ static const char *over_limit(const struct lease_ask *ask)
 		return "disk_mb";
 	if (l->tmp_mb < 1 || (int64_t)l->tmp_mb + l->disk_mb >= l->memory_mb)
 		return "tmp_mb";
-	if (ask->run_ms > conf->max_timeout_ms + STAGES_MS)
+	if (ask->run_ms > conf->max_timeout_ms + LIMIT_STAGES_MS)
 		return "timeout_ms";
 	return NULL;
+}
+
+/* A worker does one job at a time. What looks like a second one may be the first one's end that has
+ * not been read yet. */
+static bool peer_has_job(struct keeper *k, const struct keeper_client *asking)
+{
+	bool has = false;
+	for (size_t i = 0; asking->peer && i < KEEPER_CLIENTS; i++) {
+		struct keeper_client *c = &k->clients[i];
+		if (c == asking || c->peer != asking->peer ||
+		    (c->state != CLIENT_QUEUED && c->state != CLIENT_SERVED))
+			continue;
+		if (io_wait(c->conn, POLLIN, clock_ms()))
+			client_close(k, c);
+		else
+			has = true;
+	}
+	return has;
+}
+
+static int admit(struct keeper *k, const struct keeper_client *c, struct err *err)
+{
+	const char *over = over_limit(&c->ask);
+	if (over)
+		return err_set(err, ERR_INVALID, "%s is outside the operator's limits.", over);
+	if (k->draining)
+		return err_set(err, ERR_BUSY, "The service is stopping.");
+	if (peer_has_job(k, c))
+		return err_set(err, ERR_BUSY, "This worker has a job already.");
+	if (queued(k) < conf->queue + MAX(0, conf->jobs - box_count(k)))
+		return 0;
+	return err_set(err, ERR_BUSY, "All %lld job slots are taken and %lld jobs wait already.",
+		       (long long)conf->jobs, (long long)conf->queue);
 }
 
 static void enqueue(struct keeper *k, struct keeper_client *c)
 {
 	struct err err = ERR_INIT;
-	const char *over = over_limit(&c->ask);
-	if (over) {
-		err_set(&err, ERR_INVALID, "%s is outside the operator's limits.", over);
-		client_refuse(k, c, &err);
-		return;
-	}
-	if (queued(k) >= conf->queue + MAX(0, conf->jobs - box_count(k))) {
-		err_set(&err, ERR_BUSY, "All %lld job slots are taken and %lld jobs wait already.",
-			(long long)conf->jobs, (long long)conf->queue);
+	if (admit(k, c, &err) < 0) {
 		client_refuse(k, c, &err);
 		return;
 	}
@@ -227,9 +279,24 @@ static void timed_out(struct keeper *k, struct keeper_client *c)
 		client_close(k, c);
 		return;
 	}
-	err_set(&err, ERR_BUSY, "No job slot became free within %lld ms.",
-		(long long)(c->until_ms - c->asked_ms));
+	if (keeper_ready(k))
+		err_set(&err, ERR_BUSY, "No job slot became free within %lld ms.",
+			(long long)(c->until_ms - c->asked_ms));
+	else if (k->setup_failures > 0)
+		err = k->setup_err;
+	else
+		err_set(&err, ERR_ENGINE, "The Docker engine was not ready within %d s.",
+			LIMIT_SETUP_MS / 1000);
 	client_refuse(k, c, &err);
+}
+
+/* The time to wait for a slot does not count while the engine is being prepared, as after each
+ * start; that has its own limit, and a failure of it refuses all that wait. */
+static int64_t due_ms(const struct keeper *k, const struct keeper_client *c)
+{
+	if (c->state != CLIENT_QUEUED || keeper_ready(k) || k->setup_failures > 0)
+		return c->until_ms;
+	return MAX(c->until_ms, c->asked_ms + LIMIT_SETUP_MS);
 }
 
 int64_t client_timers(struct keeper *k, int64_t now, int64_t next)
@@ -238,10 +305,11 @@ int64_t client_timers(struct keeper *k, int64_t now, int64_t next)
 		struct keeper_client *c = &k->clients[i];
 		if (c->state == CLIENT_FREE || c->state == CLIENT_SERVED)
 			continue;
-		if (c->until_ms <= now)
+		int64_t due = due_ms(k, c);
+		if (due <= now)
 			timed_out(k, c);
 		else
-			next = MIN(next, c->until_ms);
+			next = MIN(next, due);
 	}
 	return next;
 }

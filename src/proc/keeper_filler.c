@@ -20,8 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SETUP_FIRST_MS 250 /* a setup that failed is tried again by itself, */
-#define SETUP_LAST_MS 2000 /* at least this often, so that an engine that is back is noticed */
+#define SETUP_FIRST_MS 250 /* a setup that failed is tried again by itself */
 #define FILLER_FD 3	   /* where the child keeps its one descriptor, beside standard ones */
 
 /* In the child: nothing of the keeper's stays but the pair's end. Connections and streams above
@@ -39,6 +38,7 @@ static NORETURN void child_run(const struct filler_task *task, int sock, pid_t k
 	prctl(PR_SET_NAME, "belljar-filler", 0, 0, 0);
 	log_role("filler");
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGHUP, SIG_IGN); /* a terminal's; a reload is the keeper's business */
 	_exit(filler_run(task, FILLER_FD));
 }
 
@@ -100,7 +100,8 @@ int64_t filler_timers(struct keeper *k, int64_t now, int64_t next)
 {
 	for (size_t i = 0; i < KEEPER_FILLERS; i++) {
 		struct keeper_filler *f = &k->fillers[i];
-		if (!f->used || f->killed)
+		/* Also one that has reported but does not end. */
+		if ((!f->used && f->pid == 0) || f->killed)
 			continue;
 		int64_t end = f->task.deadline_ms + LIMIT_LATE_MS;
 		if (end > now) {
@@ -141,7 +142,6 @@ static void setup_ended(struct keeper *k, const struct filler_report *report, co
 			log_info("the engine is ready again");
 		memcpy(k->volume, report->volume, sizeof(k->volume));
 		k->volume[sizeof(k->volume) - 1] = '\0';
-		k->verified = false;
 		k->setup_failures = 0;
 		k->sweep_next_ms = 0;
 		box_hurry(k);
@@ -153,7 +153,7 @@ static void setup_ended(struct keeper *k, const struct filler_report *report, co
 	if (k->setup_failures == 0 || strcmp(k->setup_err.text, err->text) != 0)
 		log_err("the engine is not ready: %s: %s", err->text, err->cause);
 	unsigned shift = MIN(k->setup_failures++, 8u);
-	k->setup_next_ms = clock_ms() + MIN(SETUP_FIRST_MS << shift, SETUP_LAST_MS);
+	k->setup_next_ms = clock_ms() + MIN(SETUP_FIRST_MS << shift, KEEPER_RETRY_MS);
 	k->setup_err = *err;
 	client_refuse_queued(k, err);
 }
@@ -199,7 +199,6 @@ static void make_ended(struct keeper *k, struct box *b, const struct err *err, i
 		make_failed(k, b, err->code == ERR_NONE ? &none : err);
 		return;
 	}
-	k->verified = true;
 	if (!c) {
 		close(stream); /* the worker has left meanwhile */
 		box_doom(k, b);
@@ -211,13 +210,15 @@ static void make_ended(struct keeper *k, struct box *b, const struct err *err, i
 		client_close(k, c);
 }
 
-static void remove_ended(struct box *b, const struct err *err)
+static void remove_ended(struct box *b, const struct filler_report *report, const struct err *err)
 {
 	if (err->code == ERR_NONE) {
 		*b = (struct box){ .state = BOX_FREE };
 		return;
 	}
 	b->removing = false;
+	b->stopped = report->stopped;
+	box_later(b);
 	if (b->attempts == 1 || b->attempts % 16 == 0)
 		log_warn("container %.12s could not be removed (attempt %u): %s: %s", b->id,
 			 b->attempts, err->text, err->cause);
@@ -241,6 +242,19 @@ static void status_ended(struct keeper *k, const struct filler_report *report,
 	client_status_all(k);
 }
 
+static void sweep_ended(struct keeper *k, const struct err *err)
+{
+	if (err->code == ERR_NONE) {
+		box_swept(k);
+		return;
+	}
+	k->sweep_next_ms = clock_ms() + KEEPER_RETRY_MS;
+	if (k->adopted)
+		return;
+	log_warn("the containers of an earlier run are not known: %s: %s", err->text, err->cause);
+	client_refuse_queued(k, err);
+}
+
 /* Every way in which a filler ends comes here, once. */
 static void filler_ended(struct keeper *k, const struct keeper_filler *f,
 			 const struct filler_report *report, const struct err *err, int stream)
@@ -254,13 +268,10 @@ static void filler_ended(struct keeper *k, const struct keeper_filler *f,
 		make_ended(k, f->box, err, stream);
 		break;
 	case FILLER_REMOVE:
-		remove_ended(f->box, err);
+		remove_ended(f->box, report, err);
 		break;
 	case FILLER_SWEEP:
-		if (err->code == ERR_NONE)
-			box_swept(k);
-		else
-			k->sweep_next_ms = clock_ms() + SETUP_LAST_MS;
+		sweep_ended(k, err);
 		break;
 	case FILLER_STATUS:
 		status_ended(k, report, err);
@@ -282,9 +293,12 @@ static void filler_close(struct keeper_filler *f)
 	f->used = false; /* the place is free once the process is reaped, too */
 }
 
-/* Ended without its word: killed at its deadline, or crashed. */
+/* Ended without its word: killed at its deadline, or crashed; or it lives and spoke nonsense. The
+ * pid is not reaped yet, so it is nobody else's. */
 static void filler_lost(struct keeper *k, struct keeper_filler *f)
 {
+	if (f->pid > 0)
+		kill(f->pid, SIGKILL);
 	static const struct filler_report none;
 	struct err err = ERR_INIT;
 	if (f->task.kind == FILLER_MAKE)
@@ -333,56 +347,4 @@ void filler_event(struct keeper *k, struct keeper_filler *f)
 		memcpy(f->box->id, report.id, sizeof(report.id));
 	else if (report.word == FILLER_ROW)
 		box_row(k, &report);
-}
-
-void filler_setup(struct keeper *k)
-{
-	const struct filler_task task = { .kind = FILLER_SETUP,
-					  .deadline_ms = clock_ms() + LIMIT_SETUP_MS };
-	if (!filler_start(k, &task, NULL))
-		k->setup_next_ms = clock_ms() + SETUP_LAST_MS;
-}
-
-void filler_sweep(struct keeper *k)
-{
-	const struct filler_task task = { .kind = FILLER_SWEEP,
-					  .deadline_ms = clock_ms() + LIMIT_SWEEP_MS };
-	k->sweep++;
-	k->sweep_unsure = false;
-	if (!filler_start(k, &task, NULL))
-		k->sweep_next_ms = clock_ms() + SETUP_LAST_MS;
-}
-
-void filler_status(struct keeper *k)
-{
-	const struct filler_task task = { .kind = FILLER_STATUS,
-					  .deadline_ms = clock_ms() + LIMIT_LOOK_MS };
-	filler_start(k, &task, NULL);
-}
-
-void filler_make(struct keeper *k, struct keeper_client *c)
-{
-	struct filler_task task = { .kind = FILLER_MAKE,
-				    .limits = c->ask.limits,
-				    .verify = !k->verified };
-	struct box *b = box_new(k, BOX_MAKING, "");
-	int64_t now = clock_ms();
-	int64_t life = LIMIT_MAKE_MS + (int64_t)c->ask.run_ms + LIMIT_HOLD_MS;
-	task.deadline_ms = now + LIMIT_MAKE_MS;
-	task.deadline_wall_s = (clock_wall_ms() + life) / 1000;
-	memcpy(task.volume, k->volume, sizeof(task.volume));
-	if (!c->retried)
-		c->making_ms = now;
-	c->state = CLIENT_SERVED;
-	c->box = b;
-	if (b)
-		b->client = c;
-	if (b && filler_start(k, &task, b))
-		return;
-	struct err err = ERR_INIT;
-	err_set(&err, ERR_SANDBOX, "The service cannot start another process for a sandbox.");
-	if (b)
-		box_doom(k, b);
-	c->box = NULL;
-	client_refuse(k, c, &err);
 }

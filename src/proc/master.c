@@ -101,9 +101,12 @@ static void child_add(struct master *m, pid_t pid, enum role_kind kind)
 
 static void role_failed(struct master *m, enum role_kind kind)
 {
+	int64_t now = clock_ms();
+	/* Several that die together have one cause: they count once. */
+	if (m->start_ms[kind] > now)
+		return;
 	unsigned shift = MIN(m->failures[kind]++, 7u);
-	int64_t wait = MIN(BACKOFF_FIRST_MS << shift, BACKOFF_LAST_MS);
-	m->start_ms[kind] = clock_ms() + wait;
+	m->start_ms[kind] = now + MIN(BACKOFF_FIRST_MS << shift, BACKOFF_LAST_MS);
 }
 
 static void start_one(struct master *m, enum role_kind kind)
@@ -129,7 +132,7 @@ static void tell(struct child *c, int64_t kill_ms)
 	kill(c->pid, SIGTERM);
 }
 
-/* Starts what is missing and ends what is too much (after a reload with fewer workers). */
+/* Starts what is missing. Too many there are only after a reload, which has told all to end. */
 static void fill_roles(struct master *m)
 {
 	int64_t now = clock_ms();
@@ -137,13 +140,6 @@ static void fill_roles(struct master *m)
 		int want = role_table[kind].count();
 		while (live(m, kind) < want && m->start_ms[kind] <= now)
 			start_one(m, kind);
-		int extra = live(m, kind) - want;
-		for (size_t i = 0; i < m->count && extra > 0; i++) {
-			if (m->children[i].kind != kind)
-				continue;
-			tell(&m->children[i], 0);
-			extra--;
-		}
 	}
 }
 

@@ -44,6 +44,47 @@ int setup_user(struct setup *s, struct err *err)
 	return 0;
 }
 
+static int entries(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	if (!dir)
+		return INT_MAX;
+	int n = -2; /* . and .. */
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/*
+ * A folder that exists must be root's and writable for nobody else, or others could replace the
+ * sockets. Its mode is changed only where it is empty or an earlier master's: a typing error must
+ * not close /tmp to everybody.
+ */
+static int run_dir_take(int fd, const char *path, struct err *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
+		return err_set(err, ERR_INVALID, "RUN_DIR: %s belongs to another user (uid %ld)",
+			       path, (long)st.st_uid);
+	if (st.st_mode & 0022)
+		return err_set(
+			err, ERR_INVALID,
+			"RUN_DIR: others than root may write to %s; name a folder of its own",
+			path);
+	if (st.st_mode & 0001)
+		return 0;
+	if (entries(fd) > 0 && faccessat(fd, "master.pid", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(err, ERR_INVALID,
+			       "RUN_DIR: %s is closed to others and holds other things; name a "
+			       "folder of its own",
+			       path);
+	if (fchmod(fd, 0711) < 0)
+		return err_sys(err, ERR_INVALID, errno, "RUN_DIR: cannot set the mode of %s", path);
+	return 0;
+}
+
 /* 0711: nginx's user and the workers may reach the sockets by name, nobody may list or replace
  * them. */
 static int run_dir_make(const char *path, struct err *err)
@@ -55,13 +96,7 @@ static int run_dir_make(const char *path, struct err *err)
 	if (fd < 0)
 		return err_sys(err, ERR_INVALID, errno, "RUN_DIR: cannot open the directory %s",
 			       path);
-	struct stat st;
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
-		return err_set(err, ERR_INVALID, "RUN_DIR: %s belongs to another user (uid %ld)",
-			       path, (long)st.st_uid);
-	if (fchmod(fd, 0711) < 0)
-		return err_sys(err, ERR_INVALID, errno, "RUN_DIR: cannot set the mode of %s", path);
-	return 0;
+	return run_dir_take(fd, path, err);
 }
 
 static int pid_refuse(const struct setup *s, int fd, struct err *err)
@@ -91,6 +126,9 @@ static int pid_lock(struct setup *s, struct err *err)
 		if (fstat(fd, &mine) < 0 || stat(s->pid_path, &named) < 0 ||
 		    mine.st_ino != named.st_ino)
 			continue;
+		if (!S_ISREG(mine.st_mode) || mine.st_nlink != 1 || mine.st_uid != geteuid())
+			return err_set(err, ERR_INVALID, "RUN_DIR: %s is not a file of ours",
+				       s->pid_path);
 		char text[16];
 		int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 		if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)len, 0) != len)
@@ -114,19 +152,6 @@ static int parents_make(const char *path, struct err *err)
 	return 0;
 }
 
-static bool dir_is_empty(int fd)
-{
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	if (!dir)
-		return false;
-	int entries = 0;
-	while (readdir(dir))
-		entries++;
-	closedir(dir);
-	return entries <= 2;
-}
-
 /*
  * The folder of stored files is SERVICE_USER's alone. One that exists is only taken over when it is
  * root's and empty (a fresh volume): a typing error must not give /srv away.
@@ -144,7 +169,7 @@ static int storage_make(const struct setup *s, const char *path, struct err *err
 		return err_sys(err, ERR_INVALID, errno, "FILE_STORAGE_DIR: cannot open %s", path);
 	if (st.st_uid == s->uid)
 		return 0;
-	if (!fresh && !(st.st_uid == 0 && dir_is_empty(fd)))
+	if (!fresh && !(st.st_uid == 0 && entries(fd) == 0))
 		return err_set(err, ERR_INVALID,
 			       "FILE_STORAGE_DIR: %s belongs to uid %ld, not to %s", path,
 			       (long)st.st_uid, conf->service_user);
@@ -168,7 +193,7 @@ static int sockets_open(struct setup *s, struct err *err)
 		io_unix_listen(s->keeper_path, SOCK_SEQPACKET, LIMIT_KEEPER_BACKLOG, 0600, err);
 	if (s->keeper_fd < 0)
 		return -1;
-	if (chown(s->keeper_path, s->uid, s->gid) < 0)
+	if (lchown(s->keeper_path, s->uid, s->gid) < 0)
 		return err_sys(err, ERR_INVALID, errno, "RUN_DIR: cannot hand %s to %s",
 			       s->keeper_path, conf->service_user);
 	return 0;
@@ -219,16 +244,32 @@ void setup_log(void)
 	log_setup(level, strcmp(conf->log_format, "json") == 0);
 }
 
+/* What sockets, folders and containers of the running service were made with. */
+static int same_ground(const struct conf *fresh, struct err *err)
+{
+	const struct {
+		const char *key, *now, *then;
+	} fixed[] = {
+		{ "RUN_DIR", conf->run_dir, fresh->run_dir },
+		{ "SERVICE_USER", conf->service_user, fresh->service_user },
+		{ "FILE_STORAGE_DIR", conf->storage_dir, fresh->storage_dir },
+		{ "DOCKER_HOST", conf->docker_host, fresh->docker_host },
+		{ "INSTANCE", conf->label, fresh->label },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (strcmp(fixed[i].now, fixed[i].then) != 0)
+			return err_set(err, ERR_INVALID,
+				       "%s cannot change while the service runs; restart it",
+				       fixed[i].key);
+	return 0;
+}
+
 int setup_reload(const struct setup *s, struct err *err)
 {
 	struct conf *fresh = xcalloc(1, sizeof(*fresh));
 	int r = conf_load(fresh, s->config_path, err);
-	if (r == 0 && strcmp(fresh->run_dir, conf->run_dir) != 0)
-		r = err_set(err, ERR_INVALID,
-			    "RUN_DIR cannot change while the service runs; restart it");
-	if (r == 0 && strcmp(fresh->service_user, conf->service_user) != 0)
-		r = err_set(err, ERR_INVALID,
-			    "SERVICE_USER cannot change while the service runs; restart it");
+	if (r == 0)
+		r = same_ground(fresh, err);
 	/* The pointer is const for everybody else; here is where it is owned. */
 	struct conf *old = r < 0 ? fresh : (struct conf *)(uintptr_t)conf;
 	if (r == 0) {

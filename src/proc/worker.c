@@ -13,23 +13,16 @@
 #include "conf.h"
 #include "limits.h"
 #include "proc/setup.h"
+#include "proc/stop.h"
 #include "web/channel.h"
 #include "web/request.h"
 #include "web/response.h"
 #include "web/route.h"
 #include "wire/json.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
-
-/* Set by SIGTERM, read by channel_accept: a handler can reach nothing but a static. */
-static volatile int worker_stop;
-
-static void on_term(int sig)
-{
-	(void)sig;
-	worker_stop = 1;
-}
 
 /* The largest answer there can be: both outputs with every byte as \u00XX, and the files. */
 static size_t answer_max(void)
@@ -126,26 +119,32 @@ void worker_serve(struct channel *channel)
 
 /* After channel_new: FCGX_Init sets its own handlers. The master left SIGTERM blocked;
  * channel_accept lets it in. */
-static void take_signals(void)
+static const volatile int *take_signals(void)
 {
-	const struct sigaction stop = { .sa_handler = on_term }, ignore = { .sa_handler = SIG_IGN };
-	sigaction(SIGTERM, &stop, NULL);
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGUSR1, &ignore, NULL);
+	return stop_catch();
 }
+
+/* Blocks from here on are mapped, so that freeing them gives them back. The C library raises its
+ * own bound with the largest block it has freed: one large answer, and the worker kept it for life.
+ */
+#define MAPPED_FROM_BYTES (256 << 10)
 
 int worker_run(const struct setup *s)
 {
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
 	struct channel *channel = channel_new(s->fcgi_fd, false);
 	if (!channel) {
 		log_err("libfcgi cannot be initialised");
 		return 1;
 	}
-	take_signals();
+	const volatile int *stop = take_signals();
 	struct err err = ERR_INIT;
 	int r = 1;
-	for (int64_t served = 0; served < conf->worker_requests && r > 0; served++) {
-		r = channel_accept(channel, &worker_stop, &err);
+	for (int64_t n = 0; n < conf->worker_requests && r > 0 && !stop_asked(); n++) {
+		r = channel_accept(channel, stop, &err);
 		if (r > 0)
 			worker_serve(channel);
 	}

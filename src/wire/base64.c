@@ -1,6 +1,6 @@
 /*
- * Base64 of RFC 4648 section 4, strict both ways: a text has exactly one decoding and bytes have exactly one encoding. Used for
- * file contents and binary output inside JSON.
+ * Base64 of RFC 4648 section 4, strict both ways: a text has exactly one decoding and bytes have
+ * exactly one encoding. Used for file contents and binary output inside JSON.
  */
 #include "wire/base64.h"
 

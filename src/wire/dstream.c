@@ -1,11 +1,13 @@
 /*
- * Docker's multiplexed attach stream, taken apart. The engine writes the headers, but the bytes have passed a container's pipe and a
- * network, so nothing is believed: an unknown type or padding ends the stream. Payload is handed on as it comes and never
- * collected, so a header's length costs nothing.
+ * Docker's multiplexed attach stream, taken apart. The engine writes the headers, but the bytes
+ * have passed a container's pipe and a network, so nothing is believed: an unknown type or padding
+ * ends the stream. Payload is handed on as it comes and never collected, so a header's length costs
+ * nothing.
  */
 #include "wire/dstream.h"
 
-void dstream_init(struct dstream *d, int (*fn)(void *, enum dstream_kind, const void *, size_t), void *arg)
+void dstream_init(struct dstream *d, int (*fn)(void *, enum dstream_kind, const void *, size_t),
+		  void *arg)
 {
 	*d = (struct dstream){ .kind = DSTREAM_STDOUT, .fn = fn, .arg = arg };
 }

@@ -1,8 +1,9 @@
 /*
- * The guest protocol's bytes: headers, numbers, fields, and the two structs that travel. Memory in, memory out: it
- * neither reads nor writes a descriptor, allocates nothing, and is built into the guest as well as into the service.
- * Each side treats the other as hostile, so every reader checks against what is left of the payload, and a job's
- * string lists are checked for their final NUL here, once, for everybody.
+ * The guest protocol's bytes: headers, numbers, fields, and the two structs that travel. Memory in,
+ * memory out: it neither reads nor writes a descriptor, allocates nothing, and is built into the
+ * guest as well as into the service. Each side treats the other as hostile, so every reader checks
+ * against what is left of the payload, and a job's string lists are checked for their final NUL
+ * here, once, for everybody.
  */
 #include "wire/frame.h"
 
@@ -136,7 +137,8 @@ void frame_put_job(struct frame_out *out, const struct frame_job *job)
 	frame_put_field(out, job->env, job->env_len);
 }
 
-/* A list of strings is empty or ends in the NUL of its last one, so that walking it with strlen stays inside. */
+/* A list of strings is empty or ends in the NUL of its last one, so that walking it with strlen
+ * stays inside. */
 static bool list_ok(const char *list, uint32_t len)
 {
 	return len == 0 || list[len - 1] == '\0';
@@ -187,7 +189,8 @@ void frame_put_exit(struct frame_out *out, const struct frame_exit *e)
 	frame_put_u64(out, e->stderr_bytes);
 }
 
-/* Values a wait status and a cgroup can give; the counters are bounded so that sums in int64_t stay exact. */
+/* Values a wait status and a cgroup can give; the counters are bounded so that sums in int64_t stay
+ * exact. */
 static bool exit_ok(const struct frame_exit *e)
 {
 	if (e->cause < FRAME_CAUSE_EXIT || e->cause > FRAME_CAUSE_CPU)

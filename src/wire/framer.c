@@ -1,6 +1,7 @@
 /*
- * Cuts a stream of bytes into guest frames. One buffer of the largest frame, allocated once; a header that claims more is refused
- * before anything is stored. What a frame means, and whether it may come now, is the caller's business.
+ * Cuts a stream of bytes into guest frames. One buffer of the largest frame, allocated once; a
+ * header that claims more is refused before anything is stored. What a frame means, and whether it
+ * may come now, is the caller's business.
  */
 #include "wire/framer.h"
 

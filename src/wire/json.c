@@ -1,10 +1,11 @@
 /*
- * The way from bytes to a json-c tree, and from text to a JSON string. json-c alone accepts far more than JSON, so jsonscan decides
- * what is JSON, and json-c only builds the tree from what has passed. Its strict mode isn't used: releases from 0.17 on
- * refuse non-ASCII text with it.
+ * The way from bytes to a json-c tree, and from text to a JSON string. json-c alone accepts far
+ * more than JSON, so jsonscan decides what is JSON, and json-c only builds the tree from what has
+ * passed. Its strict mode isn't used: releases from 0.17 on refuse non-ASCII text with it.
  *
- * Integers of any size are JSON. json-c keeps what fits int64_t or uint64_t and clamps the rest; schema.c refuses every integer
- * beyond int64_t, and who passes numbers on untouched has to take them from the source text.
+ * Integers of any size are JSON. json-c keeps what fits int64_t or uint64_t and clamps the rest;
+ * schema.c refuses every integer beyond int64_t, and who passes numbers on untouched has to take
+ * them from the source text.
  */
 #include "wire/json.h"
 
@@ -22,7 +23,8 @@ static size_t trimmed(const char *s, size_t len)
 	return len;
 }
 
-/* Feeds a text that has passed the scan. A number's end is only seen at the byte behind it, hence the blank. */
+/* Feeds a text that has passed the scan. A number's end is only seen at the byte behind it, hence
+ * the blank. */
 static struct json_object *build(struct json_tokener *tok, const char *s, size_t len, bool *out_ok)
 {
 	struct json_object *o = json_tokener_parse_ex(tok, s, (int)len);
@@ -45,8 +47,8 @@ int json_load(const void *data, size_t len, struct json_object **out, struct err
 	bool ok = false;
 
 	if (len > JSON_BYTES_MAX)
-		return err_set(err, ERR_TOO_LARGE, "JSON of %zu bytes; at most %d are allowed.", len,
-			       JSON_BYTES_MAX);
+		return err_set(err, ERR_TOO_LARGE, "JSON of %zu bytes; at most %d are allowed.",
+			       len, JSON_BYTES_MAX);
 	if (jsonscan(data, len, err) < 0)
 		return -1;
 	/* The scan has enforced the depth; json-c counts the value itself as one more level. */

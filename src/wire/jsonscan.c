@@ -1,21 +1,24 @@
 /*
- * Decides whether bytes are JSON: RFC 8259's grammar, UTF-8, no name twice in an object, and bounds on depth, names and values. A
- * recursive descent, so the depth limit also bounds the stack. It builds nothing but the names of the objects that are open, which
- * are compared when each object ends: sorted, so that many names cost no more than n log n.
+ * Decides whether bytes are JSON: RFC 8259's grammar, UTF-8, no name twice in an object, and bounds
+ * on depth, names and values. A recursive descent, so the depth limit also bounds the stack. It
+ * builds nothing but the names of the objects that are open, which are compared when each object
+ * ends: sorted, so that many names cost no more than n log n.
  */
-#include "wire/json.h"
-
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "limits.h"
+#include "wire/json.h"
 
 /* A member's name, decoded, in scan.names; `at` is where it stands in the text. */
 struct key {
 	size_t from, len, at;
 };
+
+#define TEXT_OF(macro) TEXT_OF_TOKEN(macro)
+#define TEXT_OF_TOKEN(token) #token
 
 struct scan {
 	const char *s;
@@ -108,7 +111,8 @@ static int scan_unicode(struct scan *j, uint32_t *out)
 	return fail(j, "a surrogate without its other half");
 }
 
-/* Behind a backslash. `name`: NULL unless the string is a member's name, which is collected decoded. */
+/* Behind a backslash. `name`: NULL unless the string is a member's name, which is collected
+ * decoded. */
 static int scan_escape(struct scan *j, struct strbuf *name)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -134,7 +138,8 @@ static int scan_escape(struct scan *j, struct strbuf *name)
 static int scan_string(struct scan *j, struct strbuf *name)
 {
 	if (!take(j, '"'))
-		return fail(j, name ? "a name in double quotes is expected" : "a string is expected");
+		return fail(j,
+			    name ? "a name in double quotes is expected" : "a string is expected");
 	for (;;) {
 		size_t from = j->at;
 
@@ -216,7 +221,8 @@ static int compare_keys(const void *pa, const void *pb, void *names)
 	return a->len < b->len ? -1 : a->len > b->len;
 }
 
-/* The object whose names begin at keys[first] ends: no two may be equal; then they are forgotten. */
+/* The object whose names begin at keys[first] ends: no two may be equal; then they are forgotten.
+ */
 static int close_object(struct scan *j, size_t first)
 {
 	struct key *keys = j->keys + first;
@@ -228,7 +234,8 @@ static int close_object(struct scan *j, size_t first)
 	qsort_r(keys, count, sizeof(*keys), compare_keys, j->names.buf);
 	for (size_t i = 1; i < count; i++) {
 		if (compare_keys(&keys[i - 1], &keys[i], j->names.buf) == 0)
-			return fail_at(j, MAX(keys[i - 1].at, keys[i].at), "a name occurs twice in an object");
+			return fail_at(j, MAX(keys[i - 1].at, keys[i].at),
+				       "a name occurs twice in an object");
 	}
 	j->keys_count = first;
 	return 0;
@@ -279,7 +286,7 @@ static int scan_nested(struct scan *j)
 	int rc;
 
 	if (++j->depth > LIMIT_JSON_DEPTH)
-		return fail(j, "nested deeper than is allowed");
+		return fail(j, "nested deeper than " TEXT_OF(LIMIT_JSON_DEPTH) " levels");
 	rc = peek(j) == '{' ? scan_object(j) : scan_array(j);
 	j->depth--;
 	return rc;
@@ -311,8 +318,9 @@ static int scan_value(struct scan *j)
 		rc = scan_word(j, "null");
 		break;
 	default:
-		rc = peek(j) == '-' || (peek(j) >= '0' && peek(j) <= '9') ? scan_number(j) :
-									      fail(j, "a value is expected");
+		rc = peek(j) == '-' || (peek(j) >= '0' && peek(j) <= '9')
+			     ? scan_number(j)
+			     : fail(j, "a value is expected");
 	}
 	skip_blanks(j);
 	return rc;

@@ -1,6 +1,7 @@
 /*
- * Checks of the fixed-size messages that workers, keeper and fillers exchange. Both ends are ours, but a worker reads hostile bytes, so
- * the keeper looks at every field as if it were a stranger's; only then comes the operator's policy.
+ * Checks of the fixed-size messages that workers, keeper and fillers exchange. Both ends are ours,
+ * but a worker reads hostile bytes, so the keeper looks at every field as if it were a stranger's;
+ * only then comes the operator's policy.
  */
 #include "wire/leasemsg.h"
 
@@ -39,8 +40,8 @@ bool lease_ask_ok(const struct lease_ask *ask)
 		return false;
 	if (ask->kind == LEASE_STATUS)
 		return true;
-	return ask->kind == LEASE_TAKE && ask->wait_ms <= WAIT_MS_MAX && within(ask->run_ms, 1, RUN_MS_MAX) &&
-	       limits_ok(&ask->limits);
+	return ask->kind == LEASE_TAKE && ask->wait_ms <= WAIT_MS_MAX &&
+	       within(ask->run_ms, 1, RUN_MS_MAX) && limits_ok(&ask->limits);
 }
 
 /* A container's id, or nothing where there is no container. */
@@ -53,10 +54,11 @@ static bool id_ok(const char *id, bool needed)
 
 bool lease_grant_ok(const struct lease_grant *g)
 {
-	if (g->magic != LEASE_MAGIC || g->code >= ERR_COUNT || g->retry_after_s > RETRY_S_MAX || g->warm > 1)
+	if (g->magic != LEASE_MAGIC || g->code >= ERR_COUNT || g->retry_after_s > RETRY_S_MAX ||
+	    g->warm > 1)
 		return false;
-	if (!ends(g->id, sizeof(g->id)) || !ends(g->engine, sizeof(g->engine)) || !ends(g->text, sizeof(g->text)) ||
-	    !ends(g->cause, sizeof(g->cause)))
+	if (!ends(g->id, sizeof(g->id)) || !ends(g->engine, sizeof(g->engine)) ||
+	    !ends(g->text, sizeof(g->text)) || !ends(g->cause, sizeof(g->cause)))
 		return false;
 	return id_ok(g->id, g->code == ERR_NONE);
 }
@@ -68,9 +70,10 @@ bool lease_status_ok(const struct lease_status *s)
 		return false;
 	if (s->slots > SLOTS_MAX || s->leased > SLOTS_MAX || s->queued > SLOTS_MAX)
 		return false;
-	return ends(s->engine, sizeof(s->engine)) && ends(s->engine_version, sizeof(s->engine_version)) &&
-	       ends(s->api_version, sizeof(s->api_version)) && ends(s->oci_runtime, sizeof(s->oci_runtime)) &&
-	       ends(s->cgroup, sizeof(s->cgroup)) && ends(s->os, sizeof(s->os)) &&
-	       ends(s->image, sizeof(s->image)) && ends(s->problem, sizeof(s->problem)) &&
-	       ends(s->fix, sizeof(s->fix));
+	return ends(s->engine, sizeof(s->engine)) &&
+	       ends(s->engine_version, sizeof(s->engine_version)) &&
+	       ends(s->api_version, sizeof(s->api_version)) &&
+	       ends(s->oci_runtime, sizeof(s->oci_runtime)) && ends(s->cgroup, sizeof(s->cgroup)) &&
+	       ends(s->os, sizeof(s->os)) && ends(s->image, sizeof(s->image)) &&
+	       ends(s->problem, sizeof(s->problem)) && ends(s->fix, sizeof(s->fix));
 }

@@ -1,7 +1,8 @@
 /*
- * Fills a struct from a JSON object by a table of rows. Called by the handlers in api/; json_load has made sure that the tree comes
- * from strict JSON. Every row is looked at even after a failure, so that a client learns of all problems at once. Nothing is
- * converted: a value has the type its row says or it is a problem.
+ * Fills a struct from a JSON object by a table of rows. Called by the handlers in api/; json_load
+ * has made sure that the tree comes from strict JSON. Every row is looked at even after a failure,
+ * so that a client learns of all problems at once. Nothing is converted: a value has the type its
+ * row says or it is a problem.
  */
 #include "wire/schema.h"
 
@@ -13,7 +14,8 @@
 #define LOC_BYTES 1024 /* a location: a few names of at most 100 bytes each */
 #define MSG_BYTES 400
 
-static void fill_object(struct fill *f, const struct schema *s, struct json_object *object, void *out);
+static void fill_object(struct fill *f, const struct schema *s, struct json_object *object,
+			void *out);
 
 static void strings_clear(struct schema_strings *l)
 {
@@ -39,7 +41,8 @@ static void strings_add(struct schema_strings *l, const char *s, size_t len)
 	l->bytes += len;
 }
 
-static void fill_strings(struct fill *f, const struct schema_row *row, struct json_object *v, void *at)
+static void fill_strings(struct fill *f, const struct schema_row *row, struct json_object *v,
+			 void *at)
 {
 	size_t count, before = f->loc.len;
 
@@ -56,7 +59,8 @@ static void fill_strings(struct fill *f, const struct schema_row *row, struct js
 
 		strbuf_addf(&f->loc, "/%zu", i);
 		if (schema_string_ok(f, row, item))
-			strings_add(at, json_object_get_string(item), (size_t)json_object_get_string_len(item));
+			strings_add(at, json_object_get_string(item),
+				    (size_t)json_object_get_string_len(item));
 		strbuf_cut(&f->loc, before);
 	}
 }
@@ -73,11 +77,13 @@ static void fill_map(struct fill *f, const struct schema_row *row, struct json_o
 	if (!schema_count_ok(f, row, "Members of the dictionary should be", count, v))
 		return;
 	strings_begin(at, 2 * count);
-	json_object_object_foreach(v, name, item) {
+	json_object_object_foreach(v, name, item)
+	{
 		schema_loc_add(&f->loc, name);
 		if (schema_string_ok(f, row, item)) {
 			strings_add(at, name, strlen(name));
-			strings_add(at, json_object_get_string(item), (size_t)json_object_get_string_len(item));
+			strings_add(at, json_object_get_string(item),
+				    (size_t)json_object_get_string_len(item));
 		}
 		strbuf_cut(&f->loc, before);
 	}
@@ -88,7 +94,8 @@ static bool object_ok(struct fill *f, struct json_object *v)
 	if (json_object_is_type(v, json_type_object))
 		return true;
 	schema_report(f, "model_attributes_type",
-	       "Input should be a valid dictionary or object to extract fields from", v, NULL);
+		      "Input should be a valid dictionary or object to extract fields from", v,
+		      NULL);
 	return false;
 }
 
@@ -141,7 +148,8 @@ static void report_later(struct fill *f, const struct schema_row *row, struct js
 	schema_report(f, "not_available", msg, v, NULL);
 }
 
-static void fill_value(struct fill *f, const struct schema_row *row, struct json_object *v, void *out)
+static void fill_value(struct fill *f, const struct schema_row *row, struct json_object *v,
+		       void *out)
 {
 	void *at = (char *)out + row->offset;
 
@@ -181,7 +189,8 @@ static void fill_value(struct fill *f, const struct schema_row *row, struct json
 }
 
 /* One row: absent, null, or a value. */
-static void fill_row(struct fill *f, const struct schema_row *row, struct json_object *object, void *out)
+static void fill_row(struct fill *f, const struct schema_row *row, struct json_object *object,
+		     void *out)
 {
 	struct json_object *v;
 
@@ -206,7 +215,8 @@ static bool has_row(const struct schema *s, const char *name)
 	return false;
 }
 
-static void fill_object(struct fill *f, const struct schema *s, struct json_object *object, void *out)
+static void fill_object(struct fill *f, const struct schema *s, struct json_object *object,
+			void *out)
 {
 	size_t before = f->loc.len;
 
@@ -215,7 +225,8 @@ static void fill_object(struct fill *f, const struct schema *s, struct json_obje
 		fill_row(f, &s->rows[i], object, out);
 		strbuf_cut(&f->loc, before);
 	}
-	json_object_object_foreach(object, name, value) {
+	json_object_object_foreach(object, name, value)
+	{
 		(void)value;
 		if (has_row(s, name))
 			continue;

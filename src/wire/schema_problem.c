@@ -1,17 +1,17 @@
 /*
- * The list of what was wrong with a JSON object, in the shape that clients of FastAPI services read: type, loc, msg, input, ctx.
- * schema.c fills it, and handlers add checks that no row can state. Bounded in every direction, and values are shortened: an
- * answer must not send a program or a file back.
+ * The list of what was wrong with a JSON object, in the shape that clients of FastAPI services
+ * read: type, loc, msg, input, ctx. schema.c fills it, and handlers add checks that no row can
+ * state. Bounded in every direction, and values are shortened: an answer must not send a program or
+ * a file back.
  */
-#include "wire/schema_fill.h"
-
 #include "base/num.h"
 #include "base/utf8.h"
 #include "limits.h"
+#include "wire/schema_fill.h"
 
-#define INPUT_TEXT 100   /* bytes of a string that are shown */
+#define INPUT_TEXT 100	 /* bytes of a string that are shown */
 #define INPUT_MEMBERS 16 /* members of an object or list that are shown */
-#define LOC_NAME 100     /* bytes of one name in a location */
+#define LOC_NAME 100	 /* bytes of one name in a location */
 
 static struct json_object *short_text(const char *s, size_t len, size_t max)
 {
@@ -33,20 +33,23 @@ static struct json_object *small_copy(struct json_object *v, int levels)
 
 	switch (json_object_get_type(v)) {
 	case json_type_string:
-		return short_text(json_object_get_string(v), (size_t)json_object_get_string_len(v), INPUT_TEXT);
+		return short_text(json_object_get_string(v), (size_t)json_object_get_string_len(v),
+				  INPUT_TEXT);
 	case json_type_array:
 		if (levels == 0)
 			return json_object_new_string("[...]");
 		copy = json_object_new_array();
 		count = MIN(json_object_array_length(v), (size_t)INPUT_MEMBERS);
 		for (size_t i = 0; i < count; i++)
-			json_object_array_add(copy, small_copy(json_object_array_get_idx(v, i), levels - 1));
+			json_object_array_add(
+				copy, small_copy(json_object_array_get_idx(v, i), levels - 1));
 		return copy;
 	case json_type_object:
 		if (levels == 0)
 			return json_object_new_string("{...}");
 		copy = json_object_new_object();
-		json_object_object_foreach(v, name, value) {
+		json_object_object_foreach(v, name, value)
+		{
 			struct json_object *key = short_text(name, strlen(name), LOC_NAME);
 
 			json_object_object_add(copy, json_object_get_string(key),
@@ -59,8 +62,8 @@ static struct json_object *small_copy(struct json_object *v, int levels)
 	case json_type_double:
 		/* It prints as it was written, which may be as long as the request. */
 		text = json_object_to_json_string(v);
-		return strlen(text) <= INPUT_TEXT ? json_object_get(v) :
-						    short_text(text, strlen(text), INPUT_TEXT);
+		return strlen(text) <= INPUT_TEXT ? json_object_get(v)
+						  : short_text(text, strlen(text), INPUT_TEXT);
 	default:
 		return json_object_get(v);
 	}
@@ -115,8 +118,8 @@ static struct json_object *loc_array(const char *loc)
 	return list;
 }
 
-void schema_problem_add(struct schema_problems *problems, const char *type, const char *loc, const char *msg,
-			struct json_object *input, struct json_object *ctx)
+void schema_problem_add(struct schema_problems *problems, const char *type, const char *loc,
+			const char *msg, struct json_object *input, struct json_object *ctx)
 {
 	struct json_object *o;
 
@@ -136,8 +139,8 @@ void schema_problem_add(struct schema_problems *problems, const char *type, cons
 	json_object_array_add(problems->list, o);
 }
 
-void schema_problem(struct schema_problems *problems, const char *type, const char *loc, const char *msg,
-		    struct json_object *input)
+void schema_problem(struct schema_problems *problems, const char *type, const char *loc,
+		    const char *msg, struct json_object *input)
 {
 	schema_problem_add(problems, type, loc, msg, input, NULL);
 }

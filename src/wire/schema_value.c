@@ -1,11 +1,10 @@
 /*
- * One scalar value of a JSON object against its row: type, range, choice. schema.c walks, this file judges; each function either
- * stores the value or notes one problem.
+ * One scalar value of a JSON object against its row: type, range, choice. schema.c walks, this file
+ * judges; each function either stores the value or notes one problem.
  */
-#include "wire/schema_fill.h"
-
 #include "base/alloc.h"
 #include "base/err.h"
+#include "wire/schema_fill.h"
 
 #define MSG_BYTES 400
 
@@ -13,8 +12,8 @@ void schema_report(struct fill *f, const char *type, const char *msg, struct jso
 		   struct json_object *ctx)
 {
 	if (!f->failed) {
-		err_set(f->err, strcmp(type, "not_available") ? ERR_INVALID : ERR_UNAVAILABLE_FIELD, "%s%s%s",
-			f->loc.buf, f->loc.len ? ": " : "", msg);
+		err_set(f->err, strcmp(type, "not_available") ? ERR_INVALID : ERR_UNAVAILABLE_FIELD,
+			"%s%s%s", f->loc.buf, f->loc.len ? ": " : "", msg);
 		f->failed = true;
 	}
 	schema_problem_add(f->problems, type, f->loc.buf, msg, input, ctx);
@@ -34,7 +33,8 @@ static void report_bound(struct fill *f, const char *type, bool low, const char 
 {
 	char msg[MSG_BYTES];
 
-	snprintf(msg, sizeof(msg), "Input should be %s than or equal to %s", low ? "greater" : "less", bound);
+	snprintf(msg, sizeof(msg), "Input should be %s than or equal to %s",
+		 low ? "greater" : "less", bound);
 	schema_report(f, type, msg, input, ctx_of(low ? "ge" : "le", number));
 }
 
@@ -71,7 +71,8 @@ static bool to_milli(double d, int64_t *out)
 	return true;
 }
 
-void schema_fill_number(struct fill *f, const struct schema_row *row, struct json_object *v, void *at)
+void schema_fill_number(struct fill *f, const struct schema_row *row, struct json_object *v,
+			void *at)
 {
 	double d = json_object_get_double(v), bound;
 	char text[32];
@@ -100,13 +101,14 @@ static void report_length(struct fill *f, const char *type, bool low, const stru
 	char msg[MSG_BYTES];
 
 	snprintf(msg, sizeof(msg), "%s at %s %lld", what, low ? "least" : "most", (long long)bound);
-	schema_report(f, type, msg, v, ctx_of(low ? "min_length" : "max_length", json_object_new_int64(bound)));
+	schema_report(f, type, msg, v,
+		      ctx_of(low ? "min_length" : "max_length", json_object_new_int64(bound)));
 }
 
 bool schema_count_ok(struct fill *f, const struct schema_row *row, const char *what, size_t count,
 		     struct json_object *v)
 {
-	bool low = (int64_t)count < row->min, high = (int64_t)count > row->max;
+	bool low = (int64_t)count<row->min, high = (int64_t)count> row->max;
 
 	if (low || high)
 		report_length(f, low ? "too_short" : "too_long", low, row, what, v);
@@ -152,10 +154,12 @@ static void report_choice(struct fill *f, const struct schema_row *row, struct j
 
 	add_choice(&words, row->one_of);
 	snprintf(msg, sizeof(msg), "Input should be %s", words.buf);
-	schema_report(f, "literal_error", msg, v, ctx_of("expected", json_object_new_string(words.buf)));
+	schema_report(f, "literal_error", msg, v,
+		      ctx_of("expected", json_object_new_string(words.buf)));
 }
 
-void schema_fill_string(struct fill *f, const struct schema_row *row, struct json_object *v, void *out)
+void schema_fill_string(struct fill *f, const struct schema_row *row, struct json_object *v,
+			void *out)
 {
 	char **at = (char **)((char *)out + row->offset);
 	size_t len;

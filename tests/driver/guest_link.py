@@ -16,11 +16,21 @@ CAUSES = {1: "exit", 2: "signal", 3: "timeout", 4: "oom", 5: "cancelled", 6: "cp
 SKIPS = {1: "link", 2: "special", 3: "too_large", 4: "too_many", 5: "total", 6: "unreadable", 7: "name", 8: "depth"}
 EXIT_FIELDS = "cause exit_code signal oom wall_us cpu_us memory_peak stdout_bytes stderr_bytes".split()
 FRAME_MAX = 65536
+MIB = 1 << 20
 IMAGE = os.environ.get("BELLJAR_TEST_IMAGE", "belljar-python")
 
 
 class Gone(Exception):
     """The guest ended its stream."""
+
+
+def same(got, want):
+    assert got == want, f"got {got!r:.600}, want {want!r:.600}"
+
+
+def verdict(got, cause, exit_code, signal=0):
+    assert "fail" not in got, got["fail"]
+    same((got["cause"], got["exit_code"], got["signal"]), (cause, exit_code, signal))
 
 
 def have_image():
@@ -31,7 +41,7 @@ def have_image():
     return done.returncode == 0
 
 
-def container_command(folder, name, workspace="64m", memory="256m"):
+def container_command(folder, name, python, workspace, memory):
     tmpfs = "rw,nosuid,nodev,uid=65532,gid=65532,mode=0755,nr_inodes=8192"
     return [
         "docker", "run", "-i", "--rm", "--name", name, "--label", "belljar-test=guest",
@@ -39,16 +49,16 @@ def container_command(folder, name, workspace="64m", memory="256m"):
         "--security-opt", "no-new-privileges", "--pids-limit", "64", "--memory", memory, "--memory-swap", memory,
         "--log-driver", "none", "--tmpfs", f"/workspace:{tmpfs},exec,size={workspace}",
         "--tmpfs", f"/tmp:{tmpfs},size=64m", "--shm-size", "8m", "-v", f"{folder}:/belljar:ro",
-        IMAGE, "/belljar/guest", "python3",
+        IMAGE, "/belljar/guest", python,
     ]  # fmt: skip
 
 
-def namespace_command(folder, python, workspace="64m"):
-    script = (
-        f"mount -t tmpfs -o size={workspace},nr_inodes=8192 none /mnt && mount -t tmpfs none /tmp.belljar 2>/dev/null;"
-        f" mount -t tmpfs none /dev/shm; mkdir /mnt/guest && cp -r {folder}/. /mnt/guest"
-        f" && mount -t tmpfs -o size=64m none /tmp && mkdir /tmp/w"
-        f" && mount -t tmpfs -o size={workspace},nr_inodes=8192 none /tmp/w && exec /mnt/guest/guest {python} /tmp/w"
+def namespace_command(folder, python, workspace):
+    size = f"size={workspace},nr_inodes=8192"
+    script = (  # the folder lies in /tmp, so it is copied before /tmp becomes the guest's own
+        f"mount -t tmpfs none /mnt && cp -r {folder}/. /mnt && mount -t tmpfs none /dev/shm"
+        f" && mount -t tmpfs -o size=64m none /tmp && mkdir /tmp/w && mount -t tmpfs -o {size} none /tmp/w"
+        f" && exec /mnt/guest {python} /tmp/w"
     )
     return ["unshare", "-Urpfm", "--mount-proc", "sh", "-c", script]
 
@@ -70,7 +80,8 @@ def job_text(timeout_ms=5000, output=1 << 20, cpu_s=0, files_max=100, files_byte
 
 class Guest:
     def __init__(self, command, hello=True):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         self.buffer = b""
         self.last = {}
         if hello:

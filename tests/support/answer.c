@@ -1,8 +1,10 @@
 /*
- * An HTTP answer as the tests see it: status, header, body, JSON by path, and assertions whose failure shows
- * the whole answer with the end of the service's log. Speaks to nobody.
+ * An HTTP answer as the tests see it: status, header, body, JSON by path, and assertions whose
+ * failure shows the whole answer with the end of the service's log. Speaks to nobody.
  */
 #include "support/answer.h"
+
+#include "support/tool.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -11,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "support/tool.h"
 
 #define BODY_SHOWN 1500
 #define LOG_SHOWN 1500
@@ -129,14 +129,16 @@ const char *answer_str(const struct answer *a, const char *path)
 	return json_object_get_string(o);
 }
 
-struct json_object *answer_find(const struct answer *a, const char *list, const char *key, const char *value)
+struct json_object *answer_find(const struct answer *a, const char *list, const char *key,
+				const char *value)
 {
 	struct json_object *array = answer_get(a, list), *v;
 	if (!json_object_is_type(array, json_type_array))
 		return NULL;
 	for (size_t i = 0; i < json_object_array_length(array); i++) {
 		struct json_object *row = json_object_array_get_idx(array, i);
-		if (json_object_object_get_ex(row, key, &v) && json_object_is_type(v, json_type_string) &&
+		if (json_object_object_get_ex(row, key, &v) &&
+		    json_object_is_type(v, json_type_string) &&
 		    strcmp(json_object_get_string(v), value) == 0)
 			return row;
 	}
@@ -151,8 +153,9 @@ void answer_fail(const struct answer *a, const char *file, int line, const char 
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	char *log = log_path ? tool_tail(log_path, LOG_SHOWN) : NULL;
-	ck_abort_msg("%s:%d: %s\nstatus %d %s (%" PRId64 " ms)\n%.600s%.*s\n--- log\n%s", file, line, why,
-		     a->status, a->problem, a->ms, a->head.buf, BODY_SHOWN, a->body.buf, log ? log : "");
+	ck_abort_msg("%s:%d: %s\nstatus %d %s (%" PRId64 " ms)\n%.600s%.*s\n--- log\n%s", file,
+		     line, why, a->status, a->problem, a->ms, a->head.buf, BODY_SHOWN, a->body.buf,
+		     log ? log : "");
 	abort();
 }
 
@@ -169,25 +172,30 @@ static const char *shown(const struct answer *a, const char *path)
 	return json_object_to_json_string_ext(answer_get(a, path), JSON_C_TO_STRING_PLAIN);
 }
 
-void answer_want_str(const struct answer *a, const char *path, const char *want, const char *file, int line)
+void answer_want_str(const struct answer *a, const char *path, const char *want, const char *file,
+		     int line)
 {
 	struct json_object *o = answer_get(a, path);
 	size_t len = strlen(want);
-	if (!json_object_is_type(o, json_type_string) || (size_t)json_object_get_string_len(o) != len ||
+	if (!json_object_is_type(o, json_type_string) ||
+	    (size_t)json_object_get_string_len(o) != len ||
 	    memcmp(json_object_get_string(o), want, len) != 0)
-		answer_fail(a, file, line, "%s is %.300s, wanted \"%.300s\"", path, shown(a, path), want);
+		answer_fail(a, file, line, "%s is %.300s, wanted \"%.300s\"", path, shown(a, path),
+			    want);
 }
 
-void answer_want_int(const struct answer *a, const char *path, int64_t min, int64_t max, const char *file, int line)
+void answer_want_int(const struct answer *a, const char *path, int64_t min, int64_t max,
+		     const char *file, int line)
 {
 	struct json_object *o = answer_get(a, path);
 	int64_t v = json_object_get_int64(o);
 	if (!json_object_is_type(o, json_type_int) || v < min || v > max)
-		answer_fail(a, file, line, "%s is %.100s, wanted %" PRId64 " to %" PRId64, path, shown(a, path),
-			    min, max);
+		answer_fail(a, file, line, "%s is %.100s, wanted %" PRId64 " to %" PRId64, path,
+			    shown(a, path), min, max);
 }
 
-void answer_want_bool(const struct answer *a, const char *path, bool want, const char *file, int line)
+void answer_want_bool(const struct answer *a, const char *path, bool want, const char *file,
+		      int line)
 {
 	struct json_object *o = answer_get(a, path);
 	if (!json_object_is_type(o, json_type_boolean) || json_object_get_boolean(o) != want)
@@ -209,9 +217,11 @@ void answer_want_null(const struct answer *a, const char *path, const char *file
 		answer_fail(a, file, line, "%s is not null", path);
 }
 
-void answer_want_in(const struct answer *a, const char *path, const char *part, const char *file, int line)
+void answer_want_in(const struct answer *a, const char *path, const char *part, const char *file,
+		    int line)
 {
 	struct json_object *o = answer_get(a, path);
 	if (!json_object_is_type(o, json_type_string) || !strstr(json_object_get_string(o), part))
-		answer_fail(a, file, line, "%s is %.600s, which has no \"%s\"", path, shown(a, path), part);
+		answer_fail(a, file, line, "%s is %.600s, which has no \"%s\"", path,
+			    shown(a, path), part);
 }

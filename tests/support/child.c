@@ -1,8 +1,11 @@
 /*
  * Child processes of the system tests: started with an empty environment in their own session,
- * ended by pid and never by name. A child asks the kernel for SIGTERM at its starter's death, so that a
- * test that is killed leaves no process behind.
+ * ended by pid and never by name. A child asks the kernel for SIGTERM at its starter's death, so
+ * that a test that is killed leaves no process behind.
  */
+#include "base/clock.h"
+#include "support/tool.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -15,9 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "support/tool.h"
 
 #define RUN_MS 60000
 #define ENV_MAX 64

@@ -1,17 +1,20 @@
 /*
- * The tests' own view of the Docker engine: list by label, inspect, remove. Separate from src/docker, so that a fault there can't hide itself.
+ * The tests' own view of the Docker engine: list by label, inspect, remove. Separate from
+ * src/docker, so that a fault there can't hide itself.
  */
 #include "support/dock.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "support/answer.h"
 #include "support/tool.h"
 #include "support/web.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #define STALE_S 3600
 
@@ -72,8 +75,8 @@ size_t dock_list(const char *instance, char (*out_ids)[DOCK_ID], size_t max)
 	size_t n = json_object_array_length(a.json);
 	for (size_t i = 0; i < n && i < max; i++)
 		snprintf(out_ids[i], DOCK_ID, "%s",
-			 json_object_get_string(answer_json_get(
-				 json_object_array_get_idx(a.json, i), "Id")));
+			 json_object_get_string(
+				 answer_json_get(json_object_array_get_idx(a.json, i), "Id")));
 	return n;
 }
 
@@ -98,7 +101,7 @@ static bool one_runs(void *arg)
 
 bool dock_wait_one(const char *instance, char *out_id)
 {
-	struct one w = { instance, (char (*)[DOCK_ID])out_id };
+	struct one w = { instance, (char(*)[DOCK_ID])out_id };
 	return tool_until(one_runs, &w, TOOL_WAIT_MS);
 }
 
@@ -131,9 +134,10 @@ bool dock_run(const char *instance, const char *command, char *out_id)
 {
 	AUTO(answer) made = ANSWER_INIT;
 	AUTO(answer) started = ANSWER_INIT;
-	AUTO_FREE char *body = xasprintf("{\"Image\":\"%s\",\"Entrypoint\":%s,\"Labels\":{\"%s\":\"%s\"},"
-					 "\"NetworkDisabled\":true,\"HostConfig\":{\"NetworkMode\":\"none\"}}",
-					 dock_image(), command, DOCK_INSTANCE_LABEL, instance);
+	AUTO_FREE char *body =
+		xasprintf("{\"Image\":\"%s\",\"Entrypoint\":%s,\"Labels\":{\"%s\":\"%s\"},"
+			  "\"NetworkDisabled\":true,\"HostConfig\":{\"NetworkMode\":\"none\"}}",
+			  dock_image(), command, DOCK_INSTANCE_LABEL, instance);
 	dock_call("POST", "/containers/create", body, &made);
 	if (made.status != 201)
 		return false;
@@ -169,30 +173,46 @@ static void remove_containers(const char *name, int64_t older_s)
 	}
 }
 
-static void remove_volumes(const char *name)
+/* Volumes with a label of ours for which fn is true. One that another service uses stays: the
+ * engine refuses. */
+static void remove_volumes(bool (*fn)(struct json_object *row, const char *name), const char *name)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	AUTO_FREE char *path = xasprintf("/volumes?filters=" LABEL_FILTER, "", "");
 	dock_call("GET", path, NULL, &a);
 	struct json_object *list = answer_get(&a, "Volumes");
-	for (size_t i = 0; json_object_is_type(list, json_type_array) && i < json_object_array_length(list); i++) {
+	if (!json_object_is_type(list, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
-		if (!label_is_of(row, name))
+		if (!fn(row, name))
 			continue;
 		AUTO(answer) gone = ANSWER_INIT;
-		AUTO_FREE char *one =
-			xasprintf("/volumes/%s", json_object_get_string(answer_json_get(row, "Name")));
-		dock_call("DELETE", one, NULL, &gone); /* in use by another service: stays */
+		AUTO_FREE char *one = xasprintf(
+			"/volumes/%s", json_object_get_string(answer_json_get(row, "Name")));
+		dock_call("DELETE", one, NULL, &gone);
 	}
+}
+
+/* The runner whose pid is in the label has ended. */
+static bool is_orphan(struct json_object *row, const char *name)
+{
+	struct json_object *labels = answer_json_get(row, "Labels"), *v;
+	int pid = 0;
+	if (!label_is_of(row, name) || !json_object_object_get_ex(labels, DOCK_INSTANCE_LABEL, &v))
+		return false;
+	return sscanf(json_object_get_string(v), DOCK_RUN_NAME "-%d", &pid) == 1 && pid > 0 &&
+	       kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 void dock_remove_run(const char *name)
 {
 	remove_containers(name, 0);
-	remove_volumes(name);
+	remove_volumes(label_is_of, name);
 }
 
 void dock_remove_stale(void)
 {
 	remove_containers(DOCK_RUN_NAME, STALE_S);
+	remove_volumes(is_orphan, DOCK_RUN_NAME);
 }

@@ -1,8 +1,14 @@
 /*
- * FastCGI 1.0 responder client over a Unix socket: BEGIN_REQUEST, PARAMS, STDIN out; STDOUT, STDERR, END_REQUEST in.
- * Reads while it writes, so that a service which answers before it has the whole body can't lock it up.
+ * FastCGI 1.0 responder client over a Unix socket: BEGIN_REQUEST, PARAMS, STDIN out; STDOUT,
+ * STDERR, END_REQUEST in. Reads while it writes, so that a service which answers before it has the
+ * whole body can't lock it up.
  */
 #include "support/fcgi.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "support/answer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,19 +17,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "support/answer.h"
-
 enum { BEGIN_REQUEST = 1, END_REQUEST = 3, PARAMS = 4, STDIN = 5, STDOUT = 6 };
 #define RECORD_MAX 65528
 #define OUT_MAX (64 << 20)
 
 static void add_record(struct strbuf *out, int type, const void *data, size_t len)
 {
-	const unsigned char head[8] = { 1, (unsigned char)type, 0, 1, (unsigned char)(len >> 8),
-					(unsigned char)len, 0, 0 };
+	const unsigned char head[8] = {
+		1, (unsigned char)type, 0, 1, (unsigned char)(len >> 8), (unsigned char)len, 0, 0
+	};
 	strbuf_add(out, head, sizeof(head));
 	strbuf_add(out, data, len);
 }
@@ -164,7 +166,9 @@ void fcgi_finish(struct fcgi *f, struct answer *out, int ms)
 	out->ms = clock_ms() - f->start_ms;
 	if (cannot || late || !f->ended)
 		snprintf(out->problem, sizeof(out->problem), "%s",
-			 cannot ? "no connection" : late ? "no end in time" : "cut before END_REQUEST");
+			 cannot ? "no connection"
+			 : late ? "no end in time"
+				: "cut before END_REQUEST");
 	if (cannot || late || !f->ended)
 		out->status = 0;
 	fcgi_drop(f);

@@ -9,11 +9,11 @@ struct answer;
 struct fcgi_request {
 	const char *method; /* NULL: POST with a body, GET without */
 	const char *uri;    /* path and query */
-	const char *type;   /* Content-Type; NULL: application/json when there is a body; "": none */
+	const char *type; /* Content-Type; NULL: application/json when there is a body; "": none */
 	const void *body;
 	size_t len;
-	const char *length;              /* CONTENT_LENGTH as text in place of len */
-	const char *const *params;       /* name, value, ... NULL: more parameters */
+	const char *length;	   /* CONTENT_LENGTH as text in place of len */
+	const char *const *params; /* name, value, ... NULL: more parameters */
 };
 
 /* A request under way. */

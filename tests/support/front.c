@@ -1,11 +1,8 @@
 /*
- * Starts and stops the nginx of the system tests and speaks HTTP to it. Its files are in the service's folder, so they go with it.
+ * Starts and stops the nginx of the system tests and speaks HTTP to it. Its files are in the
+ * service's folder, so they go with it.
  */
 #include "support/front.h"
-
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "support/answer.h"
@@ -13,6 +10,10 @@
 #include "support/service.h"
 #include "support/tool.h"
 #include "support/web.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 #define STOP_MS 15000
 #define ENV_MAX 32
@@ -35,7 +36,9 @@ static void spawn(struct front *f, struct service *s, const char *const *extra)
 	for (size_t i = 0; extra && extra[i] && i + 6 < ENV_MAX; i++)
 		env[5 + i] = extra[i];
 	f->pid = tool_spawn(&(struct tool_child){
-		.argv = (const char *const[]){ "sh", script, "foreground", NULL }, .env = env, .log = f->log });
+		.argv = (const char *const[]){ "sh", script, "foreground", NULL },
+		.env = env,
+		.log = f->log });
 	cleanup_pid(f->pid);
 }
 
@@ -61,8 +64,8 @@ void front_stop(struct front *f)
 	f->pid = 0;
 }
 
-void front_call(struct front *f, const char *method, const char *path, const char *body, const char *const *headers,
-		struct answer *out)
+void front_call(struct front *f, const char *method, const char *path, const char *body,
+		const char *const *headers, struct answer *out)
 {
 	AUTO_FREE char *url = xasprintf("http://127.0.0.1:%d%s", f->port, path);
 	web_call(&(struct web_request){ .method = method,

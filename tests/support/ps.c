@@ -1,17 +1,18 @@
 /*
- * Reads /proc for the system tests: process tree, names, status lines, descriptors, memory. Changes nothing.
+ * Reads /proc for the system tests: process tree, names, status lines, descriptors, memory. Changes
+ * nothing.
  */
 #include "support/ps.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "support/tool.h"
 
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/alloc.h"
-#include "base/strbuf.h"
-#include "support/tool.h"
 
 /* State and parent from /proc/PID/stat; false when the process is gone. */
 static bool read_stat(pid_t pid, char *out_state, pid_t *out_parent)

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/base.h"
+
+#include <sys/types.h>
 
 /* What /proc says about processes. */
 #define PS_MAX 256
@@ -17,7 +17,8 @@ bool ps_alive(pid_t pid);
 /* Waits for the end of a process that is not our child; false after TOOL_WAIT_MS. */
 bool ps_wait_gone(pid_t pid);
 int ps_fd_count(pid_t pid);
-/* A line of /proc/PID/status after its colon and blanks ("Uid", "CapEff", "NoNewPrivs"); "" if not there. The caller's. */
+/* A line of /proc/PID/status after its colon and blanks ("Uid", "CapEff", "NoNewPrivs"); "" if not
+ * there. The caller's. */
 char *ps_status(pid_t pid, const char *field);
 /* Proportional set size in KiB. */
 int64_t ps_pss_kb(pid_t pid);

@@ -1,8 +1,13 @@
 /*
- * A forwarding proxy between Unix sockets: one process that listens, one for each connection, all ended with the listener. Looks at
- * no byte.
+ * A forwarding proxy between Unix sockets: one process that listens, one for each connection, all
+ * ended with the listener. Looks at no byte.
  */
 #include "support/relay.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "support/tool.h"
 
 #include <check.h>
 #include <errno.h>
@@ -14,11 +19,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "support/tool.h"
 
 /* Copies what is there; false at the end of that direction, which is passed on as a half-close. */
 static bool copy(int from, int to)

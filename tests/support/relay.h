@@ -1,10 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/base.h"
 
-/* A Unix socket in front of another one: closing it looks to the service as if the engine had stopped. */
+#include <sys/types.h>
+
+/* A Unix socket in front of another one: closing it looks to the service as if the engine had
+ * stopped. */
 struct relay {
 	pid_t pid; /* 0: closed */
 	char path[128];

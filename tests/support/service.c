@@ -1,8 +1,16 @@
 /*
- * Starts and stops the service under test and speaks to it. Everything it uses is its own (run folder, label, log), so tests run beside
- * a service of the same machine.
+ * Starts and stops the service under test and speaks to it. Everything it uses is its own (run
+ * folder, label, log), so tests run beside a service of the same machine.
  */
 #include "support/service.h"
+
+#include "base/alloc.h"
+#include "support/answer.h"
+#include "support/cleanup.h"
+#include "support/dock.h"
+#include "support/fcgi.h"
+#include "support/ps.h"
+#include "support/tool.h"
 
 #include <check.h>
 #include <json-c/json.h>
@@ -12,14 +20,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/alloc.h"
-#include "support/answer.h"
-#include "support/cleanup.h"
-#include "support/dock.h"
-#include "support/fcgi.h"
-#include "support/ps.h"
-#include "support/tool.h"
 
 #define START_MS 90000 /* the first start fills the guest volume */
 #define CALL_MS 120000
@@ -82,7 +82,8 @@ void service_prepare(struct service *s, const char *const *extra)
 {
 	static int count;
 	*s = (struct service){ .dir = tool_new_dir("s") };
-	snprintf(s->instance, sizeof(s->instance), "%s-%d-%d", cleanup_name(), (int)getpid(), ++count);
+	snprintf(s->instance, sizeof(s->instance), "%s-%d-%d", cleanup_name(), (int)getpid(),
+		 ++count);
 	snprintf(s->run_dir, sizeof(s->run_dir), "%s/run", s->dir);
 	snprintf(s->fcgi, sizeof(s->fcgi), "%s/fcgi.sock", s->run_dir);
 	snprintf(s->keeper, sizeof(s->keeper), "%s/keeper.sock", s->run_dir);
@@ -111,12 +112,14 @@ static bool is_up(void *arg)
 		return false;
 	service_call(w->s, "GET", "/health", NULL, &a);
 	struct json_object *status_text = answer_get(&a, "status");
-	return a.status == 200 && (!w->ok || strcmp(json_object_get_string(status_text), "ok") == 0);
+	return a.status == 200 &&
+	       (!w->ok || strcmp(json_object_get_string(status_text), "ok") == 0);
 }
 
 void service_start(struct service *s, bool ok)
 {
-	const char *const argv[] = { service_binary(), s->config[0] ? "--config" : NULL, s->config, NULL };
+	const char *const argv[] = { service_binary(), s->config[0] ? "--config" : NULL, s->config,
+				     NULL };
 	struct start w = { s, ok };
 	answer_log_path(s->log);
 	s->pid = tool_spawn(&(struct tool_child){
@@ -161,9 +164,12 @@ void service_clear(struct service *s)
 	*s = (struct service){ 0 };
 }
 
-void service_call(struct service *s, const char *method, const char *uri, const char *body, struct answer *out)
+void service_call(struct service *s, const char *method, const char *uri, const char *body,
+		  struct answer *out)
 {
-	struct fcgi_request r = { .method = method, .uri = uri, .body = body, .len = body ? strlen(body) : 0 };
+	struct fcgi_request r = {
+		.method = method, .uri = uri, .body = body, .len = body ? strlen(body) : 0
+	};
 	fcgi_call(s->fcgi, &r, out, CALL_MS);
 }
 
@@ -210,10 +216,23 @@ size_t service_role(struct service *s, const char *role, pid_t *out, size_t max)
 	return found;
 }
 
+struct one_role {
+	struct service *s;
+	const char *role;
+	pid_t pid;
+};
+
+static bool one_is_there(void *arg)
+{
+	struct one_role *w = arg;
+	return service_role(w->s, w->role, &w->pid, 1) > 0;
+}
+
 pid_t service_one(struct service *s, const char *role)
 {
-	pid_t pid = 0;
-	return service_role(s, role, &pid, 1) ? pid : 0;
+	struct one_role w = { .s = s, .role = role };
+	ck_assert_msg(tool_until(one_is_there, &w, TOOL_WAIT_MS), "there is no %s", role);
+	return w.pid;
 }
 
 struct role_wait {
@@ -245,7 +264,8 @@ struct busy {
 	pid_t pid;
 };
 
-/* A worker with a job holds the client's connection, the lease and the stream besides what all hold. */
+/* A worker with a job holds the client's connection, the lease and the stream besides what all
+ * hold. */
 static bool find_busy(void *arg)
 {
 	struct busy *w = arg;

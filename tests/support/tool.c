@@ -5,6 +5,10 @@
  */
 #include "support/tool.h"
 
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "support/cleanup.h"
+
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -20,10 +24,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "support/cleanup.h"
 
 void tool_sleep_ms(int ms)
 {
@@ -163,7 +163,8 @@ bool tool_wait_text(const char *path, const char *text)
 int tool_free_port(void)
 {
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(in);
 	ck_assert_msg(fd >= 0 && bind(fd, (struct sockaddr *)&in, len) == 0 &&
 			      getsockname(fd, (struct sockaddr *)&in, &len) == 0,

@@ -1,6 +1,7 @@
 /*
- * System call injection by ptrace: the tracee is stopped in its wait, made to do one call at the `syscall` instruction it came from, and given its registers back.
- * What it answers comes from the kernel, through that process's own filter and credentials.
+ * System call injection by ptrace: the tracee is stopped in its wait, made to do one call at the
+ * `syscall` instruction it came from, and given its registers back. What it answers comes from the
+ * kernel, through that process's own filter and credentials.
  */
 #include "support/tracee.h"
 
@@ -33,14 +34,18 @@ void tracee_attach(struct tracee *t, pid_t pid)
 {
 	int status;
 	t->pid = pid;
-	ck_assert_msg(ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0, "SEIZE %d: %s", (int)pid, strerror(errno));
-	ck_assert_msg(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0, "INTERRUPT: %s", strerror(errno));
-	ck_assert_msg(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status), "no stop of %d", (int)pid);
+	ck_assert_msg(ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0, "SEIZE %d: %s", (int)pid,
+		      strerror(errno));
+	ck_assert_msg(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0, "INTERRUPT: %s",
+		      strerror(errno));
+	ck_assert_msg(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status), "no stop of %d",
+		      (int)pid);
 	struct user_regs_struct r = regs_of(pid);
 	t->place = (long)((r.rsp - BELOW_STACK) & ~15UL);
 	errno = 0;
 	long insn = ptrace(PTRACE_PEEKTEXT, pid, (void *)(r.rip - 2), NULL);
-	ck_assert_msg(errno == 0 && (insn & 0xffff) == SYSCALL_INSN, "not stopped at a system call");
+	ck_assert_msg(errno == 0 && (insn & 0xffff) == SYSCALL_INSN,
+		      "not stopped at a system call");
 }
 
 long tracee_put(struct tracee *t, const void *data, size_t len)
@@ -65,7 +70,8 @@ long tracee_call(struct tracee *t, long nr, long a, long b, long c)
 	struct user_regs_struct saved = regs_of(t->pid), r = saved;
 	r.rip -= 2;
 	r.rax = (unsigned long)nr;
-	r.orig_rax = (unsigned long)-1; /* else the kernel would restart the interrupted call over ours */
+	r.orig_rax = (unsigned long)-1; /* else the kernel would restart the interrupted call over
+					   ours */
 	r.rdi = (unsigned long)a;
 	r.rsi = (unsigned long)b;
 	r.rdx = (unsigned long)c;
@@ -101,7 +107,8 @@ long tracee_put(struct tracee *t, const void *data UNUSED, size_t len UNUSED)
 	return t->place;
 }
 
-long tracee_call(struct tracee *t UNUSED, long nr UNUSED, long a UNUSED, long b UNUSED, long c UNUSED)
+long tracee_call(struct tracee *t UNUSED, long nr UNUSED, long a UNUSED, long b UNUSED,
+		 long c UNUSED)
 {
 	return -ENOSYS;
 }

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/base.h"
 
+#include <sys/types.h>
+
 /*
- * Makes a live process do system calls of our choice (ptrace), to see what its filter and its user allow. x86-64 only: tracee_able() says.
+ * Makes a live process do system calls of our choice (ptrace), to see what its filter and its user
+ * allow. x86-64 only: tracee_able() says.
  */
 struct tracee {
 	pid_t pid;

@@ -1,15 +1,15 @@
 /*
- * One HTTP call by libcurl, no redirects, no proxies, no environment. Used for nginx and for questions to the Docker engine that the
- * tests ask on their own.
+ * One HTTP call by libcurl, no redirects, no proxies, no environment. Used for nginx and for
+ * questions to the Docker engine that the tests ask on their own.
  */
 #include "support/web.h"
+
+#include "base/clock.h"
+#include "support/answer.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/clock.h"
-#include "support/answer.h"
 
 #define CALL_MS 60000
 
@@ -33,7 +33,8 @@ static size_t on_head(char *data, size_t one, size_t len, void *arg)
 
 static struct curl_slist *header_list(const struct web_request *r)
 {
-	/* Expect: an interim 100 would be one more round trip, and one more header block to take apart. */
+	/* Expect: an interim 100 would be one more round trip, and one more header block to take
+	 * apart. */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 	if (r->body)
 		list = curl_slist_append(list, "Content-Type: application/json");

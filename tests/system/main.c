@@ -1,22 +1,24 @@
 /*
- * All system tests in one binary: the real service, real nginx, real Docker. Needs root, an engine and the Python image (make
- * test sees to that). Uses ports, names and labels of its own and leaves nothing behind.
+ * All system tests in one binary: the real service, real nginx, real Docker. Needs root, an engine
+ * and the Python image (make test sees to that). Uses ports, names and labels of its own and leaves
+ * nothing behind.
  */
-#include <curl/curl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/base.h"
 #include "suites.h"
 #include "support/answer.h"
 #include "support/cleanup.h"
 #include "support/dock.h"
 
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 static Suite *(*const suites[])(void) = {
-	suite_conf,	suite_execute, suite_files,	suite_cases, suite_sandbox, suite_hostile,
-	suite_input,	suite_caps,    suite_nginx,   suite_health,	suite_roles, suite_guard,   suite_keeper,
-	suite_log,	suite_restart,	suite_cgi,     suite_memory,	suite_engine,
+	suite_conf,    suite_execute, suite_files,  suite_cases,       suite_sandbox,
+	suite_hostile, suite_input,   suite_caps,   suite_nginx,       suite_health,
+	suite_roles,   suite_guard,   suite_keeper, suite_supervision, suite_log,
+	suite_restart, suite_cgi,     suite_memory, suite_engine,
 };
 
 /* What is missing is said once here instead of by every test. */
@@ -29,12 +31,15 @@ static bool can_run(void)
 	}
 	dock_call("GET", "/_ping", NULL, &a);
 	if (a.status != 200) {
-		fprintf(stderr, "no Docker engine answers (status %d %s); start one: src/ops/engine.sh start\n",
+		fprintf(stderr,
+			"no Docker engine answers (status %d %s); start one: src/ops/engine.sh "
+			"start\n",
 			a.status, a.problem);
 		return false;
 	}
 	if (!dock_has_image(dock_image())) {
-		fprintf(stderr, "the engine has no image %s; build it: make images\n", dock_image());
+		fprintf(stderr, "the engine has no image %s; build it: make images\n",
+			dock_image());
 		return false;
 	}
 	return true;

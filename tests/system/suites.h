@@ -15,6 +15,7 @@ Suite *suite_caps(void);
 Suite *suite_nginx(void);
 Suite *suite_health(void);
 Suite *suite_roles(void);
+Suite *suite_supervision(void);
 Suite *suite_guard(void);
 Suite *suite_keeper(void);
 Suite *suite_restart(void);

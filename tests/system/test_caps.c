@@ -1,14 +1,7 @@
 /*
- * Sizes over their caps, paths, methods and content types that don't exist, lengths that lie, connections that break: the right answer, and
- * the same workers before and after.
+ * Sizes over their caps, paths, methods and content types that don't exist, lengths that lie,
+ * connections that break: the right answer, and the same workers before and after.
  */
-#include <sys/socket.h>
-
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -21,8 +14,15 @@
 #include "support/service.h"
 #include "support/tool.h"
 
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
 /* One member that repeats a byte n times. */
-static void post_long(const char *before, char byte, size_t n, const char *after, struct answer *out)
+static void post_long(const char *before, char byte, size_t n, const char *after,
+		      struct answer *out)
 {
 	AUTO(strbuf) body = STRBUF(64 << 20);
 	AUTO_FREE char *fat = xmalloc(n + 1);
@@ -54,7 +54,10 @@ END_TEST
 
 START_TEST(lists_over_their_caps)
 {
-	static const char *const heads[] = { "{\"code\":\"\",\"argv\":[\"a\"", "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content\":\"\"}" };
+	static const char *const heads[] = {
+		"{\"code\":\"\",\"argv\":[\"a\"",
+		"{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content\":\"\"}"
+	};
 	static const char *const items[] = { ",\"a\"", ",{\"path\":\"a\",\"content\":\"\"}" };
 	static const char *const names[] = { "argv", "files" };
 	AUTO(answer) a = ANSWER_INIT;
@@ -114,7 +117,10 @@ START_TEST(paths_methods_and_types)
 	const struct http_row *r = &http_rows[_i];
 	AUTO(answer) a = ANSWER_INIT;
 	fcgi_call(input_service.fcgi,
-		  &(struct fcgi_request){ .method = r->method, .uri = r->uri, .type = r->type, .body = r->body,
+		  &(struct fcgi_request){ .method = r->method,
+					  .uri = r->uri,
+					  .type = r->type,
+					  .body = r->body,
 					  .len = r->body ? strlen(r->body) : 0 },
 		  &a, 60000);
 	input_want_error(&a, r->status, r->code);
@@ -129,7 +135,10 @@ START_TEST(lengths_that_lie)
 	static const char *const lengths[] = { "1000", "-1", "x", "99999999999999999999" };
 	AUTO(answer) a = ANSWER_INIT;
 	fcgi_call(input_service.fcgi,
-		  &(struct fcgi_request){ .uri = "/v1/execute", .body = body, .len = sizeof(body) - 1, .length = lengths[_i] },
+		  &(struct fcgi_request){ .uri = "/v1/execute",
+					  .body = body,
+					  .len = sizeof(body) - 1,
+					  .length = lengths[_i] },
 		  &a, 60000);
 	WANT(&a, a.status >= 400 && a.status < 500);
 	input_want_workers();
@@ -139,16 +148,20 @@ END_TEST
 /* A connection that speaks no FastCGI, or stops in the middle, costs nobody else anything. */
 START_TEST(broken_connections)
 {
-	static const char junk[][16] = { "GET / HTTP/1.1", "\1\1\0\1\377\377\0", "\0\0\0\0\0\0\0", "\1\4\0\1\0\10\0\0\377\377\377\377" };
+	static const char junk[][16] = { "GET / HTTP/1.1", "\1\1\0\1\377\377\0", "\0\0\0\0\0\0\0",
+					 "\1\4\0\1\0\10\0\0\377\377\377\377" };
 	for (size_t i = 0; i < 4 * ARRAY_SIZE(junk); i++) {
 		struct err err = ERR_INIT;
-		AUTO_CLOSE int fd = io_unix_connect(input_service.fcgi, SOCK_STREAM, clock_ms() + TOOL_WAIT_MS, &err);
+		AUTO_CLOSE int fd = io_unix_connect(input_service.fcgi, SOCK_STREAM,
+						    clock_ms() + TOOL_WAIT_MS, &err);
 		ck_assert(fd >= 0);
 		(void)send(fd, junk[i % ARRAY_SIZE(junk)], sizeof(junk[0]), MSG_NOSIGNAL);
 	}
 	/* A request whose client goes in the middle of its body. */
 	struct fcgi f;
-	fcgi_start(&f, input_service.fcgi, &(struct fcgi_request){ .uri = "/v1/execute", .body = "{", .len = 1, .length = "500" });
+	fcgi_start(&f, input_service.fcgi,
+		   &(struct fcgi_request){
+			   .uri = "/v1/execute", .body = "{", .len = 1, .length = "500" });
 	fcgi_drop(&f);
 	AUTO(answer) a = ANSWER_INIT;
 	service_call(&input_service, "GET", "/health", NULL, &a);

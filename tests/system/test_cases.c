@@ -1,12 +1,8 @@
 /*
- * Programs that broke other services, through real nginx, with exactly the right values. The numbers C01 to C15 are those of the
- * project's list; what needs a shell runs bash from a Python program. Limits: 5 s, 256 MiB, 64 pids, 64 MiB /tmp, 1 MiB a stream.
+ * Programs that broke other services, through real nginx, with exactly the right values. The
+ * numbers C01 to C15 are those of the project's list; what needs a shell runs bash from a Python
+ * program. Limits: 5 s, 256 MiB, 64 pids, 64 MiB /tmp, 1 MiB a stream.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "suites.h"
 #include "support/answer.h"
 #include "support/dock.h"
@@ -16,6 +12,11 @@
 #include "support/service.h"
 #include "support/tool.h"
 
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 static struct service svc;
 static struct front web;
 
@@ -24,8 +25,13 @@ static struct front web;
 
 static void setup(void)
 {
-	static const char *const env[] = { "DEFAULT_TIMEOUT_MS=5000", "MEMORY_LIMIT_MB=256", "PIDS_LIMIT=64",
-					   "TMP_LIMIT_MB=64", "DISK_LIMIT_MB=128", "MAX_OUTPUT_BYTES=1048576", NULL };
+	static const char *const env[] = { "DEFAULT_TIMEOUT_MS=5000",
+					   "MEMORY_LIMIT_MB=256",
+					   "PIDS_LIMIT=64",
+					   "TMP_LIMIT_MB=64",
+					   "DISK_LIMIT_MB=128",
+					   "MAX_OUTPUT_BYTES=1048576",
+					   NULL };
 	service_up(&svc, env);
 	front_start(&web, &svc, env);
 }
@@ -36,12 +42,14 @@ static void teardown(void)
 	service_clear(&svc);
 }
 
-/* The whole request less the wait for a slot and for the container, which a slow machine makes long: within ms. */
+/* The whole request less the wait for a slot and for the container, which a slow machine makes
+ * long: within ms. */
 static void want_total(const struct answer *a, int64_t ms)
 {
 	int64_t own = a->ms - answer_int(a, "usage.queue_ms") - answer_int(a, "usage.start_ms");
 	if (own > ms)
-		answer_fail(a, __FILE__, __LINE__, "took %ld ms besides queue and start, at most %ld are right", (long)own,
+		answer_fail(a, __FILE__, __LINE__,
+			    "took %ld ms besides queue and start, at most %ld are right", (long)own,
 			    (long)ms);
 }
 
@@ -91,8 +99,10 @@ END_TEST
 START_TEST(c02_partial_output_survives_the_timeout)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web, "import time\nprint(\"first\", flush=True)\nprint(\"second\")\ntime.sleep(60)\n",
-		      "\"timeout_ms\":2000", &a);
+	front_execute(
+		&web,
+		"import time\nprint(\"first\", flush=True)\nprint(\"second\")\ntime.sleep(60)\n",
+		"\"timeout_ms\":2000", &a);
 	WANT_STR(&a, "status", "timeout");
 	WANT_STR(&a, "stdout", "first\nsecond\n");
 	WANT_NULL(&a, "exit_code");
@@ -105,7 +115,9 @@ END_TEST
 START_TEST(c03_stopping_itself_does_not_stop_the_clock)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web, "import os\nos.execvp('bash', ['bash', '-c', 'echo begin; kill -STOP 0; echo after'])\n",
+	front_execute(&web,
+		      "import os\nos.execvp('bash', ['bash', '-c', 'echo begin; kill -STOP 0; echo "
+		      "after'])\n",
 		      "\"timeout_ms\":2000", &a);
 	WANT_IN(&a, "stdout", "begin\n");
 	WANT_RANGE(&a, "duration_ms", 0, 3000);
@@ -117,7 +129,9 @@ END_TEST
 START_TEST(c05_command_not_found)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web, "import os\nos.execvp('bash', ['bash', '-c', 'qqnotacommand --flag'])\n", NULL, &a);
+	front_execute(&web,
+		      "import os\nos.execvp('bash', ['bash', '-c', 'qqnotacommand --flag'])\n",
+		      NULL, &a);
 	WANT_INT(&a, "exit_code", 127);
 	WANT_IN(&a, "stderr", "qqnotacommand");
 }
@@ -126,8 +140,10 @@ END_TEST
 START_TEST(c06_out_of_memory_is_named)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web, "blocks = []\nwhile True:\n    blocks.append(bytearray(b\"\\x01\") * (4 << 20))\n",
-		      "\"timeout_ms\":20000,\"limits\":{\"memory_mb\":128}", &a);
+	front_execute(
+		&web,
+		"blocks = []\nwhile True:\n    blocks.append(bytearray(b\"\\x01\") * (4 << 20))\n",
+		"\"timeout_ms\":20000,\"limits\":{\"memory_mb\":128}", &a);
 	WANT_STR(&a, "status", "oom");
 	WANT_BOOL(&a, "oom_killed", true);
 	WANT_BOOL(&a, "timed_out", false);
@@ -141,7 +157,8 @@ START_TEST(c07_a_kill_that_is_not_oom)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	front_execute(&web,
-		      "import os, signal\nprint(\"bye\", flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+		      "import os, signal\nprint(\"bye\", flush=True)\nos.kill(os.getpid(), "
+		      "signal.SIGKILL)\n"
 		      "print(\"alive\", flush=True)\n",
 		      NULL, &a);
 	WANT_STR(&a, "stdout", "bye\n");
@@ -154,7 +171,8 @@ END_TEST
 
 START_TEST(c08_bytes_that_are_not_utf8)
 {
-	static const char code[] = "import sys\nsys.stdout.buffer.write(b\"A\\xff\\xfe\\x00B\\n\")\n";
+	static const char code[] =
+		"import sys\nsys.stdout.buffer.write(b\"A\\xff\\xfe\\x00B\\n\")\n";
 	AUTO(answer) a = ANSWER_INIT;
 	AUTO(answer) b = ANSWER_INIT;
 	front_execute(&web, code, LAST_OFF, &a);
@@ -171,11 +189,12 @@ END_TEST
 START_TEST(c09_characters_across_chunk_edges)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web,
-		      "import sys, time\n"
-		      "for part in (b\"caf\\xc3\", b\"\\xa9 \\xf0\\x9f\", b\"\\x90\\x8d\\n\"):\n"
-		      "    sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); time.sleep(0.3)\n",
-		      NULL, &a);
+	front_execute(
+		&web,
+		"import sys, time\n"
+		"for part in (b\"caf\\xc3\", b\"\\xa9 \\xf0\\x9f\", b\"\\x90\\x8d\\n\"):\n"
+		"    sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); time.sleep(0.3)\n",
+		NULL, &a);
 	WANT_STR(&a, "stdout", "caf\xc3\xa9 \xf0\x9f\x90\x8d\n");
 }
 END_TEST
@@ -183,13 +202,15 @@ END_TEST
 START_TEST(c12_links_and_odd_files)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_execute(&web,
-		      "import os\nos.symlink(\"/etc/passwd\", \"report.txt\")\n"
-		      "os.symlink(\"../../../../etc\", \"dir\")\nos.mkfifo(\"pipe\")\n"
-		      "open(\"real.txt\", \"w\").write(\"ok\")\nos.link(\"real.txt\", \"hard.txt\")\n",
-		      NULL, &a);
+	front_execute(
+		&web,
+		"import os\nos.symlink(\"/etc/passwd\", \"report.txt\")\n"
+		"os.symlink(\"../../../../etc\", \"dir\")\nos.mkfifo(\"pipe\")\n"
+		"open(\"real.txt\", \"w\").write(\"ok\")\nos.link(\"real.txt\", \"hard.txt\")\n",
+		NULL, &a);
 	struct json_object *real = answer_find(&a, "files", "path", "real.txt");
-	WANT(&a, real && strcmp(json_object_get_string(answer_json_get(real, "content_base64")), "b2s=") == 0);
+	WANT(&a, real && strcmp(json_object_get_string(answer_json_get(real, "content_base64")),
+				"b2s=") == 0);
 	WANT(&a, answer_find(&a, "skipped", "path", "report.txt"));
 	WANT(&a, answer_find(&a, "skipped", "path", "dir"));
 	WANT(&a, answer_find(&a, "skipped", "path", "pipe"));
@@ -205,8 +226,9 @@ START_TEST(c13_fork_bomb)
 	static const char work[] = "s = 0\nfor i in range(200000): s += i\nprint(s)";
 	struct fcgi f;
 	front_execute(&web, work, NULL, &quiet);
-	service_begin(&svc, "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", "\"timeout_ms\":2000",
-		      &f);
+	service_begin(&svc,
+		      "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n",
+		      "\"timeout_ms\":2000", &f);
 	ck_assert_msg(service_busy_worker(&svc) > 0, "no worker took the job");
 	front_execute(&web, work, NULL, &beside);
 	fcgi_finish(&f, &bomb, 120000);
@@ -215,7 +237,8 @@ START_TEST(c13_fork_bomb)
 	WANT_RANGE(&bomb, "duration_ms", 2000, 4000);
 	WANT_STR(&beside, "stdout", "19999900000\n");
 	WANT_STR(&beside, "status", "ok");
-	/* Its normal time: the bomb has one CPU of its own at most; ten times is for machines that have only one. */
+	/* Its normal time: the bomb has one CPU of its own at most; ten times is for machines that
+	 * have only one. */
 	WANT_RANGE(&beside, "usage.wall_ms", 0, 10 * answer_int(&quiet, "usage.wall_ms") + 2000);
 	want_clean();
 }
@@ -238,7 +261,8 @@ START_TEST(c15_locale_and_time_zone)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	front_execute(&web,
-		      "import sys, time\nprint(\"na\xc3\xafve \xe4\xb8\x96\xe7\x95\x8c\", sys.stdout.encoding.lower(), "
+		      "import sys, time\nprint(\"na\xc3\xafve \xe4\xb8\x96\xe7\x95\x8c\", "
+		      "sys.stdout.encoding.lower(), "
 		      "time.tzname[0])\n",
 		      NULL, &a);
 	WANT_STR(&a, "stdout", "na\xc3\xafve \xe4\xb8\x96\xe7\x95\x8c utf-8 UTC\n");

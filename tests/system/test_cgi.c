@@ -1,12 +1,6 @@
 /*
  * The same binary as a plain CGI program under fcgiwrap, against the keeper of a running service.
  */
-#include <check.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "suites.h"
 #include "support/answer.h"
@@ -14,6 +8,12 @@
 #include "support/fcgi.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct service svc;
 static pid_t wrap;
@@ -45,27 +45,38 @@ static void teardown(void)
 	service_clear(&svc);
 }
 
-/* The settings go the way of a web server's fastcgi_param: fcgiwrap makes them the program's environment. */
+/* The settings go the way of a web server's fastcgi_param: fcgiwrap makes them the program's
+ * environment. */
 static void call(const char *method, const char *path, const char *body, struct answer *out)
 {
-	const char *params[] = { "SCRIPT_FILENAME", service_binary(),
-				 "DOCUMENT_ROOT",   "/",
-				 "PATH_INFO",	    path,
-				 "RUN_DIR",	    svc.run_dir,
-				 "SERVICE_USER",    tool_service_user(),
-				 "REQUEST_ID",	    "cgi0123456789",
+	const char *params[] = { "SCRIPT_FILENAME",
+				 service_binary(),
+				 "DOCUMENT_ROOT",
+				 "/",
+				 "PATH_INFO",
+				 path,
+				 "RUN_DIR",
+				 svc.run_dir,
+				 "SERVICE_USER",
+				 tool_service_user(),
+				 "REQUEST_ID",
+				 "cgi0123456789",
 				 NULL };
 	AUTO_FREE char *uri = xasprintf("/belljar%s", path);
 	fcgi_call(wrap_socket,
-		  &(struct fcgi_request){
-			  .method = method, .uri = uri, .body = body, .len = body ? strlen(body) : 0, .params = params },
+		  &(struct fcgi_request){ .method = method,
+					  .uri = uri,
+					  .body = body,
+					  .len = body ? strlen(body) : 0,
+					  .params = params },
 		  out, 120000);
 }
 
 START_TEST(a_job)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *body = service_body("open('f', 'w').write('x')\nprint(input())", "\"stdin\":\"hello\"");
+	AUTO_FREE char *body = service_body("open('f', 'w').write('some text')\nprint(input())",
+					    "\"stdin\":\"hello\"");
 	call("POST", "/v1/execute", body, &a);
 	WANT_STATUS(&a, 200);
 	WANT_STR(&a, "stdout", "hello\n");
@@ -98,11 +109,17 @@ START_TEST(the_query_is_no_option)
 	AUTO_FREE char *run = xasprintf("RUN_DIR=%s", svc.run_dir);
 	AUTO_FREE char *user = xasprintf("SERVICE_USER=%s", tool_service_user());
 	const char *const argv[] = { service_binary(), "-T", NULL };
-	const char *const env[] = { "GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=GET", "PATH_INFO=/health",
-				    "REQUEST_URI=/health",	 "QUERY_STRING=-T",    run,
-				    user,			 NULL };
+	const char *const env[] = { "GATEWAY_INTERFACE=CGI/1.1",
+				    "REQUEST_METHOD=GET",
+				    "PATH_INFO=/health",
+				    "REQUEST_URI=/health",
+				    "QUERY_STRING=-T",
+				    run,
+				    user,
+				    NULL };
 	ck_assert_int_eq(tool_run(argv, env, &out), 0);
-	ck_assert_msg(strstr(out.buf, "Status: 200") && strstr(out.buf, "\"status\":\"ok\""), "%s", out.buf);
+	ck_assert_msg(strstr(out.buf, "Status: 200") && strstr(out.buf, "\"status\":\"ok\""), "%s",
+		      out.buf);
 	ck_assert_msg(!strstr(out.buf, "MAX_REQUEST_BYTES"), "%s", out.buf);
 }
 END_TEST

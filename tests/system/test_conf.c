@@ -1,11 +1,7 @@
 /*
- * The settings as an operator meets them: a bad value stops the start and names key, value and range; -t checks; -T prints the table, which is README.md's.
+ * The settings as an operator meets them: a bad value stops the start and names key, value and
+ * range; -t checks; -T prints the table, which is README.md's.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "conf.h"
@@ -13,12 +9,19 @@
 #include "support/service.h"
 #include "support/tool.h"
 
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 /* Runs the binary with an option (NULL: the start itself) and one setting; the exit status. */
 static int run(const char *option, const char *setting, struct strbuf *out)
 {
-	AUTO_FREE char *run_dir = xasprintf("RUN_DIR=%s/none/run", tool_temp_dir()); /* would not start, even if it passed */
+	AUTO_FREE char *run_dir = xasprintf(
+		"RUN_DIR=%s/none/run", tool_temp_dir()); /* would not start, even if it passed */
 	const char *const argv[] = { service_binary(), option, NULL };
-	const char *const env[] = { setting && strncmp(setting, "RUN_DIR", 7) == 0 ? setting : run_dir,
+	const char *const env[] = { setting && strncmp(setting, "RUN_DIR", 7) == 0 ? setting
+										   : run_dir,
 				    setting, NULL };
 	return tool_run(argv, env, out);
 }
@@ -28,7 +31,8 @@ START_TEST(good_settings_pass)
 	AUTO(strbuf) out = STRBUF(1 << 20);
 	ck_assert_msg(run("-t", NULL, &out) == 0, "%s", out.buf);
 	ck_assert_msg(run("-t", "PORT=8080", &out) == 0, "%s", out.buf);
-	ck_assert_msg(run("-t", "PORT=", &out) == 0, "an empty variable is an unset one: %s", out.buf);
+	ck_assert_msg(run("-t", "PORT=", &out) == 0, "an empty variable is an unset one: %s",
+		      out.buf);
 }
 END_TEST
 
@@ -106,7 +110,9 @@ static int run_file(const char *text, const char *setting, const char *option, s
 START_TEST(a_file)
 {
 	AUTO(strbuf) out = STRBUF(1 << 20);
-	ck_assert_msg(run_file("# comment\n\nPORT=8080\r\n  LOG_LEVEL = \"debug\"\n", NULL, "-t", &out) == 0, "%s", out.buf);
+	ck_assert_msg(run_file("# comment\n\nPORT=8080\r\n  LOG_LEVEL = \"debug\"\n", NULL, "-t",
+			       &out) == 0,
+		      "%s", out.buf);
 	strbuf_reset(&out);
 	ck_assert_int_ne(run_file("PORT=8080\nCOLOUR=red\n", NULL, "-t", &out), 0);
 	ck_assert_msg(strstr(out.buf, "COLOUR") && strstr(out.buf, "line 2"), "%s", out.buf);
@@ -122,7 +128,8 @@ END_TEST
 START_TEST(a_missing_file_and_a_wrong_option)
 {
 	AUTO(strbuf) out = STRBUF(1 << 20);
-	const char *const missing[] = { service_binary(), "--config", "/nonexistent/belljar", "-t", NULL };
+	const char *const missing[] = { service_binary(), "--config", "/nonexistent/belljar", "-t",
+					NULL };
 	ck_assert_int_ne(tool_run(missing, NULL, &out), 0);
 	ck_assert_msg(strstr(out.buf, "/nonexistent/belljar"), "%s", out.buf);
 	strbuf_reset(&out);
@@ -141,7 +148,8 @@ START_TEST(a_missing_user_stops_the_start)
 	const char *const argv[] = { service_binary(), NULL };
 	const char *const env[] = { run_dir, files, "SERVICE_USER=qq-nobody-there", NULL };
 	ck_assert_int_ne(tool_run(argv, env, &out), 0);
-	ck_assert_msg(strstr(out.buf, "SERVICE_USER") && strstr(out.buf, "qq-nobody-there"), "%s", out.buf);
+	ck_assert_msg(strstr(out.buf, "SERVICE_USER") && strstr(out.buf, "qq-nobody-there"), "%s",
+		      out.buf);
 	strbuf_reset(&out);
 	const char *const as_root[] = { run_dir, files, "SERVICE_USER=root", NULL };
 	ck_assert_int_ne(tool_run(argv, as_root, &out), 0);
@@ -158,7 +166,8 @@ static void readme_rows(struct strbuf *out)
 	ck_assert(tool_read(path, &all));
 	char *save = NULL;
 	bool inside = false;
-	for (char *line = strtok_r(all.buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = strtok_r(all.buf, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		if (line[0] == '#')
 			inside = strstr(line, "Configuration") != NULL;
 		if (inside && strncmp(line, "| `", 3) == 0)
@@ -173,7 +182,8 @@ START_TEST(the_table_is_the_readmes)
 	ck_assert_int_eq(run("-T", NULL, &printed), 0);
 	readme_rows(&readme);
 	ck_assert_uint_gt(printed.len, 1000);
-	ck_assert_msg(strcmp(printed.buf, readme.buf) == 0, "belljar -T:\n%s\nREADME.md:\n%.2000s", printed.buf, readme.buf);
+	ck_assert_msg(strcmp(printed.buf, readme.buf) == 0, "belljar -T:\n%s\nREADME.md:\n%.2000s",
+		      printed.buf, readme.buf);
 }
 END_TEST
 
@@ -184,7 +194,8 @@ START_TEST(the_table_has_every_row)
 	struct conf_row row;
 	size_t rows = 0, lines = 0;
 	for (; conf_row(rows, &row); rows++) {
-		AUTO_FREE char *key = xasprintf("| `%s` | `%s` | %s |", row.key, row.fallback, row.range);
+		AUTO_FREE char *key =
+			xasprintf("| `%s` | `%s` | %s |", row.key, row.fallback, row.range);
 		ck_assert_msg(strstr(printed.buf, key), "no %s", row.key);
 	}
 	for (const char *p = printed.buf; *p; p++)

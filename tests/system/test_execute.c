@@ -1,12 +1,7 @@
 /*
- * POST /v1/execute as api.md has it: every field of the answer with its right value, every field of the request. Over FastCGI, real containers.
+ * POST /v1/execute as api.md has it: every field of the answer with its right value, every field of
+ * the request. Over FastCGI, real containers.
  */
-#include <check.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "suites.h"
 #include "support/answer.h"
@@ -14,6 +9,12 @@
 #include "support/fcgi.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct service svc;
 
@@ -111,13 +112,14 @@ static const struct run_row last_rows[] = {
 	{ "from __future__ import annotations\ndef f(x: Undefined): pass\nf.__annotations__", NULL,
 	  "{'x': 'Undefined'}\n", NULL, 0 },
 	{ "\"\"\"doc\"\"\"\n__doc__", NULL, "'doc'\n", NULL, 0 },
-	{ "import pickle\nclass A: pass\ntype(pickle.loads(pickle.dumps(A()))).__module__", NULL, "'__main__'\n", NULL,
-	  0 },
-	{ "import inspect\ndef f():\n    return 42  # why\nprint(inspect.getsource(f), end='')", NULL,
-	  "def f():\n    return 42  # why\n", NULL, 0 },
+	{ "import pickle\nclass A: pass\ntype(pickle.loads(pickle.dumps(A()))).__module__", NULL,
+	  "'__main__'\n", NULL, 0 },
+	{ "import inspect\ndef f():\n    return 42  # why\nprint(inspect.getsource(f), end='')",
+	  NULL, "def f():\n    return 42  # why\n", NULL, 0 },
 	{ "import sys\n(__name__, sys.argv[1:], sys.modules['__main__'].__name__)", NULL,
 	  "('__main__', [], '__main__')\n", NULL, 0 },
-	{ "import os, sys\nos.getcwd(), os.path.samefile(__file__, sys.argv[0])", NULL, "('/workspace', True)\n", NULL, 0 },
+	{ "import os, sys\nos.getcwd(), os.path.samefile(__file__, sys.argv[0])", NULL,
+	  "('/workspace', True)\n", NULL, 0 },
 	{ "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n"
 	  "    with m.Pool(2) as p: print(p.map(f, [1, 2, 3]))\n"
 	  "    with m.get_context('spawn').Pool(1) as p: print(p.map(f, [4]))\n",
@@ -159,22 +161,27 @@ static const struct run_row run_rows[] = {
 	{ "input()", NULL, "", "EOFError", 1 },
 	{ "input()", "\"stdin\":null", "", "EOFError", 1 },
 	{ "input()", "\"stdin\":\"\"", "", "EOFError", 1 },
-	{ "import sys; print(sys.stdin.read(), end='')", "\"stdin\":\"a\\nb\\u00e9\"", "a\nb\xc3\xa9", NULL, 0 },
-	{ "import sys; print(sys.stdin.buffer.read())", "\"stdin\":\"x\\u0000y\"", "b'x\\x00y'\n", NULL, 0 },
+	{ "import sys; print(sys.stdin.read(), end='')", "\"stdin\":\"a\\nb\\u00e9\"",
+	  "a\nb\xc3\xa9", NULL, 0 },
+	{ "import sys; print(sys.stdin.buffer.read())", "\"stdin\":\"x\\u0000y\"", "b'x\\x00y'\n",
+	  NULL, 0 },
 	{ "import sys; print(sys.argv[1:])", "\"argv\":[\"--x\",\"a b\",\"\",\"\\u00fc\"]",
 	  "['--x', 'a b', '', '\xc3\xbc']\n", NULL, 0 },
-	{ "import os; print(os.environ['FOO'], os.environ['E'] == '')", "\"env\":{\"FOO\":\"b=r \\u00e9\",\"E\":\"\"}",
-	  "b=r \xc3\xa9 True\n", NULL, 0 },
-	{ "print(_args)", "\"args\":{\"a\":[1,2.5,null,true,\"\\u00e9\"]}", "{'a': [1, 2.5, None, True, '\xc3\xa9']}\n", NULL,
-	  0 },
-	{ "import json, os; print(json.load(open(os.environ['BELLJAR_ARGS'])) == _args == [1, {'b': 2}])",
+	{ "import os; print(os.environ['FOO'], os.environ['E'] == '')",
+	  "\"env\":{\"FOO\":\"b=r \\u00e9\",\"E\":\"\"}", "b=r \xc3\xa9 True\n", NULL, 0 },
+	{ "print(_args)", "\"args\":{\"a\":[1,2.5,null,true,\"\\u00e9\"]}",
+	  "{'a': [1, 2.5, None, True, '\xc3\xa9']}\n", NULL, 0 },
+	{ "import json, os; print(json.load(open(os.environ['BELLJAR_ARGS'])) == _args == [1, "
+	  "{'b': 2}])",
 	  "\"args\":[1,{\"b\":2}]", "True\n", NULL, 0 },
 	{ "print(_args)", "\"args\":\"text\"", "text\n", NULL, 0 },
 	{ "import os; print(os.getuid(), os.getgid(), os.getgroups(), os.getpid() != 1)", NULL,
 	  "65532 65532 [65532] True\n", NULL, 0 },
 	{ "print(os)", NULL, "", "NameError", 1 },
-	{ "import os, sys\nprint([k for k in os.environ if k.startswith('BELLJAR') or k == 'PYTHONPATH'], "
-	  "[p for p in sys.path if 'belljar' in p], [m for m in sys.modules.values() if 'belljar' in "
+	{ "import os, sys\nprint([k for k in os.environ if k.startswith('BELLJAR') or k == "
+	  "'PYTHONPATH'], "
+	  "[p for p in sys.path if 'belljar' in p], [m for m in sys.modules.values() if 'belljar' "
+	  "in "
 	  "str(getattr(m, '__file__', '')) and 'opt' not in m.__file__])",
 	  NULL, "[] [] []\n", NULL, 0 },
 };
@@ -188,8 +195,10 @@ END_TEST
 START_TEST(base64_output)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	service_execute(&svc, "import sys\nsys.stdout.buffer.write(bytes([0, 255, 65]))\nsys.stderr.write('e')",
-			"\"encoding\":\"base64\"," LAST_OFF, &a);
+	service_execute(
+		&svc,
+		"import sys\nsys.stdout.buffer.write(bytes([0, 255, 65]))\nsys.stderr.write('e')",
+		"\"encoding\":\"base64\"," LAST_OFF, &a);
 	WANT_STR(&a, "stdout", "AP9B");
 	WANT_STR(&a, "stderr", "ZQ==");
 	WANT_INT(&a, "stdout_bytes", 3);
@@ -200,7 +209,8 @@ START_TEST(limits_of_the_request)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	service_execute(&svc, "print('x' * 1000)",
-			"\"limits\":{\"memory_mb\":128,\"cpus\":0.5,\"pids\":16,\"disk_mb\":32,\"cpu_time_s\":3,"
+			"\"limits\":{\"memory_mb\":128,\"cpus\":0.5,\"pids\":16,\"disk_mb\":32,"
+			"\"cpu_time_s\":3,"
 			"\"output_bytes\":100}",
 			&a);
 	WANT_INT(&a, "limits.memory_mb", 128);
@@ -220,7 +230,8 @@ END_TEST
 START_TEST(truncation_keeps_characters_whole)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	service_execute(&svc, "print('\xf0\x9f\x90\x8d' * 100, end='')", "\"limits\":{\"output_bytes\":118}", &a);
+	service_execute(&svc, "print('\xf0\x9f\x90\x8d' * 100, end='')",
+			"\"limits\":{\"output_bytes\":118}", &a);
 	WANT_BOOL(&a, "stdout_truncated", true);
 	WANT_INT(&a, "stdout_bytes", 400);
 	const char *out = answer_str(&a, "stdout");
@@ -243,7 +254,9 @@ struct signal_row {
 	const char *number, *name;
 	int exit_code;
 };
-static const struct signal_row signal_rows[] = { { "15", "SIGTERM", 143 }, { "11", "SIGSEGV", 139 }, { "9", "SIGKILL", 137 } };
+static const struct signal_row signal_rows[] = { { "15", "SIGTERM", 143 },
+						 { "11", "SIGSEGV", 139 },
+						 { "9", "SIGKILL", 137 } };
 
 START_TEST(signals)
 {
@@ -277,7 +290,8 @@ START_TEST(time_counts_from_the_start_of_the_program)
 	/* Four at once on three slots: the last one waits for longer than its own timeout. */
 	struct fcgi jobs[4];
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
-		service_begin(&svc, "import time\ntime.sleep(2)\nprint('done')", "\"timeout_ms\":20000", &jobs[i]);
+		service_begin(&svc, "import time\ntime.sleep(2)\nprint('done')",
+			      "\"timeout_ms\":20000", &jobs[i]);
 	service_execute(&svc, "print('hello')", "\"timeout_ms\":2000", &a);
 	WANT_STR(&a, "stdout", "hello\n");
 	WANT_STR(&a, "status", "ok");
@@ -296,9 +310,13 @@ START_TEST(jobs_share_nothing)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	AUTO(answer) b = ANSWER_INIT;
-	service_execute(&svc, "for p in ('/workspace/k', '/tmp/k', '/dev/shm/k'): open(p, 'w').write('1')", NULL, &a);
+	service_execute(
+		&svc, "for p in ('/workspace/k', '/tmp/k', '/dev/shm/k'): open(p, 'w').write('1')",
+		NULL, &a);
 	WANT_STR(&a, "status", "ok");
-	service_execute(&svc, "import os\nprint(sorted(os.listdir('/workspace')), os.listdir('/tmp'), os.listdir('/dev/shm'))",
+	service_execute(&svc,
+			"import os\nprint(sorted(os.listdir('/workspace')), os.listdir('/tmp'), "
+			"os.listdir('/dev/shm'))",
 			NULL, &b);
 	WANT_STR(&b, "stdout", "['main.py'] [] []\n");
 	WANT(&a, strcmp(answer_str(&a, "sandbox.id"), answer_str(&b, "sandbox.id")) != 0);
@@ -309,7 +327,8 @@ START_TEST(libraries)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	service_execute(&svc,
-			"import numpy, pandas, scipy, sklearn, matplotlib, seaborn, requests, httpx, bs4, lxml, "
+			"import numpy, pandas, scipy, sklearn, matplotlib, seaborn, requests, "
+			"httpx, bs4, lxml, "
 			"openpyxl, xlsxwriter, yaml, tabulate, jinja2, jsonschema, PIL, sympy\n"
 			"import matplotlib.pyplot as plt\n"
 			"plt.title('caf\xc3\xa9 \xe4\xb8\x96\xe7\x95\x8c')\n"

@@ -1,17 +1,18 @@
 /*
- * Files of a job: given inline, returned inline, what counts as new or changed, what is left out and why.
+ * Files of a job: given inline, returned inline, what counts as new or changed, what is left out
+ * and why.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "suites.h"
 #include "support/answer.h"
 #include "support/service.h"
 #include "wire/base64.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct service svc;
 
@@ -33,7 +34,8 @@ static char *file_text(const struct answer *a, const char *path)
 	if (!row)
 		answer_fail(a, __FILE__, __LINE__, "no file %s", path);
 	struct json_object *o = answer_json_get(row, "content_base64");
-	if (!o || !base64_decode(&text, json_object_get_string(o), (size_t)json_object_get_string_len(o)))
+	if (!o ||
+	    !base64_decode(&text, json_object_get_string(o), (size_t)json_object_get_string_len(o)))
 		answer_fail(a, __FILE__, __LINE__, "content_base64 of %s is no base64", path);
 	if (json_object_get_int64(answer_json_get(row, "size_bytes")) != (int64_t)text.len)
 		answer_fail(a, __FILE__, __LINE__, "size_bytes of %s isn't its size", path);
@@ -65,27 +67,30 @@ static void want_skipped(const struct answer *a, const char *path)
 START_TEST(inline_files_go_in)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	service_execute(&svc,
-			"for p in ('" UNICODE_NAME "', 'd/e/b.bin', '-x', 'empty', 'dup'):\n"
-			"    print(repr(open(p, 'rb').read()))\n",
-			"\"files\":[{\"path\":\"" UNICODE_NAME "\",\"content\":\"a,b\\n1,\\u00e9\\n\"},"
-			"{\"path\":\"./d//e/b.bin\",\"content_base64\":\"AP8K\"},{\"path\":\"-x\",\"content\":\"y\"},"
-			"{\"path\":\"empty\",\"content\":\"\"},{\"path\":\"dup\",\"content\":\"1\"},"
-			"{\"path\":\"dup\",\"content\":\"2\"}]",
-			&a);
+	service_execute(
+		&svc,
+		"for p in ('" UNICODE_NAME "', 'd/e/b.bin', '-x', 'empty', 'dup'):\n"
+		"    print(repr(open(p, 'rb').read()))\n",
+		"\"files\":[{\"path\":\"" UNICODE_NAME "\",\"content\":\"a,b\\n1,\\u00e9\\n\"},"
+		"{\"path\":\"./d//e/"
+		"b.bin\",\"content_base64\":\"AP8K\"},{\"path\":\"-x\",\"content\":\"y\"},"
+		"{\"path\":\"empty\",\"content\":\"\"},{\"path\":\"dup\",\"content\":\"1\"},"
+		"{\"path\":\"dup\",\"content\":\"2\"}]",
+		&a);
 	WANT_STR(&a, "stderr", "");
 	WANT_STR(&a, "stdout", "b'a,b\\n1,\\xc3\\xa9\\n'\nb'\\x00\\xff\\n'\nb'y'\nb''\nb'2'\n");
 	want_files(&a, 0);
 }
 END_TEST
 
-static const char *const bad_paths[] = { "../x",   "/etc/x", "a/../../x", "..", "",
-					 ".",	   "a\\u0000b", "a/../b",	  "a\\u0007", "a\\nb" };
+static const char *const bad_paths[] = { "../x", "/etc/x",    "a/../../x", "..",       "",
+					 ".",	 "a\\u0000b", "a/../b",	   "a\\u0007", "a\\nb" };
 
 START_TEST(bad_paths_are_refused)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *more = xasprintf("\"files\":[{\"path\":\"%s\",\"content\":\"x\"}]", bad_paths[_i]);
+	AUTO_FREE char *more =
+		xasprintf("\"files\":[{\"path\":\"%s\",\"content\":\"x\"}]", bad_paths[_i]);
 	service_try(&svc, "print(1)", more, &a);
 	WANT_STATUS(&a, 422);
 	WANT(&a, strstr(a.body.buf, "path") != NULL);
@@ -119,8 +124,8 @@ END_TEST
 START_TEST(a_file_called_main_py)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	service_execute(&svc, "import main\nprint(main.x, __name__)", "\"files\":[{\"path\":\"main.py\",\"content\":\"x = 7\"}]",
-			&a);
+	service_execute(&svc, "import main\nprint(main.x, __name__)",
+			"\"files\":[{\"path\":\"main.py\",\"content\":\"x = 7\"}]", &a);
 	WANT_STR(&a, "stdout", "7 __main__\n");
 	want_files(&a, 0);
 }
@@ -129,26 +134,29 @@ END_TEST
 START_TEST(new_and_changed_files_come_back)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	service_execute(&svc,
-			"import os\n"
-			"open('new.txt', 'w').write('n\xc3\xa9w')\n"
-			"os.makedirs('out/deep/er')\n"
-			"open('out/deep/er/x', 'wb').write(b'\\xff\\x00')\n"
-			"open('empty', 'w')\n"
-			"open('changed', 'w').write('B')\n"
-			"open('same', 'w').write('A')\n"
-			"os.remove('deleted')\n"
-			"open('/tmp/not', 'w').write('x')\n",
-			"\"files\":[{\"path\":\"changed\",\"content\":\"A\"},{\"path\":\"same\",\"content\":\"A\"},"
-			"{\"path\":\"kept\",\"content\":\"A\"},{\"path\":\"deleted\",\"content\":\"A\"}],"
-			"\"last_line_interactive\":false",
-			&a);
+	service_execute(
+		&svc,
+		"import os\n"
+		"open('new.txt', 'w').write('n\xc3\xa9w')\n"
+		"os.makedirs('out/deep/er')\n"
+		"open('out/deep/er/x', 'wb').write(b'\\xff\\x00')\n"
+		"open('empty', 'w')\n"
+		"open('changed', 'w').write('B')\n"
+		"open('same', 'w').write('A')\n"
+		"os.remove('deleted')\n"
+		"open('/tmp/not', 'w').write('x')\n",
+		"\"files\":[{\"path\":\"changed\",\"content\":\"A\"},{\"path\":\"same\","
+		"\"content\":\"A\"},"
+		"{\"path\":\"kept\",\"content\":\"A\"},{\"path\":\"deleted\",\"content\":\"A\"}],"
+		"\"last_line_interactive\":false",
+		&a);
 	WANT_STR(&a, "stderr", "");
 	want_file(&a, "new.txt", "n\xc3\xa9w");
 	want_file(&a, "changed", "B");
 	want_file(&a, "empty", "");
 	struct json_object *deep = answer_find(&a, "files", "path", "out/deep/er/x");
-	WANT(&a, deep && strcmp(json_object_get_string(answer_json_get(deep, "content_base64")), "/wA=") == 0);
+	WANT(&a, deep && strcmp(json_object_get_string(answer_json_get(deep, "content_base64")),
+				"/wA=") == 0);
 	want_files(&a, 4);
 	WANT(&a, json_object_array_length(answer_get(&a, "skipped")) == 0);
 }
@@ -162,16 +170,19 @@ START_TEST(a_file_has_its_facts)
 	WANT_STR(&a, "files.0.kind", "file");
 	WANT_INT(&a, "files.0.size_bytes", 3);
 	WANT_STR(&a, "files.0.mime_type", "text/plain");
-	WANT_STR(&a, "files.0.sha256", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	WANT_STR(&a, "files.0.sha256",
+		 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	WANT_STR(&a, "files.0.content_base64", "YWJj");
 }
 END_TEST
 
 START_TEST(files_survive_a_timeout_and_a_crash)
 {
-	static const char *const ends[] = { "import time; time.sleep(60)", "import os; os.abort()", "1/0" };
+	static const char *const ends[] = { "import time; time.sleep(60)", "import os; os.abort()",
+					    "1/0" };
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *code = xasprintf("f = open('part', 'w')\nf.write('so far')\nf.close()\n%s\n", ends[_i]);
+	AUTO_FREE char *code =
+		xasprintf("f = open('part', 'w')\nf.write('so far')\nf.close()\n%s\n", ends[_i]);
 	service_execute(&svc, code, "\"timeout_ms\":1500", &a);
 	WANT(&a, strcmp(answer_str(&a, "status"), "ok") != 0);
 	want_file(&a, "part", "so far");
@@ -208,7 +219,8 @@ END_TEST
 START_TEST(swapped_folders_lead_nowhere)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	/* A child that goes on after the program's end tries to change a folder for a link while files are collected. */
+	/* A child that goes on after the program's end tries to change a folder for a link while
+	 * files are collected. */
 	service_execute(&svc,
 			"import os\n"
 			"os.mkdir('d'); open('d/passwd', 'w').write('mine')\n"
@@ -217,7 +229,8 @@ START_TEST(swapped_folders_lead_nowhere)
 			"    os.setsid()\n"
 			"    for fd in range(3): os.close(fd)\n"
 			"    while True:\n"
-			"        os.rename('d', 'x'); os.rename('l', 'd'); os.rename('d', 'l'); os.rename('x', 'd')\n",
+			"        os.rename('d', 'x'); os.rename('l', 'd'); os.rename('d', 'l'); "
+			"os.rename('x', 'd')\n",
 			"\"timeout_ms\":5000", &a);
 	WANT(&a, !strstr(a.body.buf, "cm9vdDp4"));
 	WANT_INT(&a, "exit_code", 0);
@@ -259,7 +272,8 @@ START_TEST(names_that_are_not_utf8)
 	want_file(&a, "fine", "x");
 	want_file(&a, "q\"<&\\", "x");
 	WANT(&a, json_object_array_length(answer_get(&a, "files")) +
-			 json_object_array_length(answer_get(&a, "skipped")) == 4);
+				 json_object_array_length(answer_get(&a, "skipped")) ==
+			 4);
 }
 END_TEST
 

@@ -1,7 +1,17 @@
 /*
- * A worker's powers, tried from inside: a live worker is made to do system calls by ptrace, and the kernel's answers go through that process's own filter and
- * credentials. It must serve requests afterwards, being the same process.
+ * A worker's powers, tried from inside: a live worker is made to do system calls by ptrace, and the
+ * kernel's answers go through that process's own filter and credentials. It must serve requests
+ * afterwards, being the same process.
  */
+#include "base/alloc.h"
+#include "suites.h"
+#include "support/answer.h"
+#include "support/dock.h"
+#include "support/ps.h"
+#include "support/service.h"
+#include "support/tool.h"
+#include "support/tracee.h"
+
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +24,6 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "base/alloc.h"
-#include "suites.h"
-#include "support/answer.h"
-#include "support/dock.h"
-#include "support/ps.h"
-#include "support/service.h"
-#include "support/tool.h"
-#include "support/tracee.h"
 
 static struct service svc;
 
@@ -39,7 +40,8 @@ static void teardown(void)
 static void want_status(pid_t pid, const char *field, const char *want)
 {
 	AUTO_FREE char *got = ps_status(pid, field);
-	ck_assert_msg(strcmp(got, want) == 0, "%s of %d is \"%s\", wanted \"%s\"", field, (int)pid, got, want);
+	ck_assert_msg(strcmp(got, want) == 0, "%s of %d is \"%s\", wanted \"%s\"", field, (int)pid,
+		      got, want);
 }
 
 /* uid and gid of SERVICE_USER, no groups, no capability anywhere. */
@@ -115,7 +117,8 @@ START_TEST(calls_a_worker_can_not_do)
 	pid_t worker = service_one(&svc, "worker");
 	tracee_attach(&t, worker);
 	for (size_t i = 0; i < ARRAY_SIZE(denied); i++)
-		want_denied(denied[i].what, tracee_call(&t, denied[i].nr, denied[i].a, denied[i].b, denied[i].c));
+		want_denied(denied[i].what,
+			    tracee_call(&t, denied[i].nr, denied[i].a, denied[i].b, denied[i].c));
 	long path = tracee_put(&t, "/bin/true", sizeof("/bin/true"));
 	want_denied("execve", tracee_call(&t, SYS_execve, path, 0, 0));
 	want_denied("execveat", tracee_call(&t, SYS_execveat, AT_FDCWD, path, 0));
@@ -126,7 +129,8 @@ START_TEST(calls_a_worker_can_not_do)
 }
 END_TEST
 
-/* The filter lets a worker open Unix sockets, which it needs for the keeper; the engine's refuses its user. */
+/* The filter lets a worker open Unix sockets, which it needs for the keeper; the engine's refuses
+ * its user. */
 START_TEST(the_docker_socket_is_out_of_reach)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -135,7 +139,8 @@ START_TEST(the_docker_socket_is_out_of_reach)
 	const char *path = dock_socket();
 	if (!tracee_able() || !path || stat(path, &st) != 0)
 		return;
-	ck_assert_msg(!(st.st_mode & 0006), "the engine's socket lets everybody in: mode %o", (unsigned)st.st_mode);
+	ck_assert_msg(!(st.st_mode & 0006), "the engine's socket lets everybody in: mode %o",
+		      (unsigned)st.st_mode);
 	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
 	tracee_attach(&t, service_one(&svc, "worker"));
 	long fd = tracee_call(&t, SYS_socket, AF_UNIX, SOCK_STREAM, 0);
@@ -180,8 +185,8 @@ START_TEST(no_descriptor_leads_to_docker)
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)worker, fd);
 		ssize_t n = readlink(path, target, sizeof(target) - 1);
 		target[n > 0 ? n : 0] = '\0';
-		ck_assert_msg(!strstr(target, "docker") && !strstr(target, "master.pid"), "fd %d of the worker is %s", fd,
-			      target);
+		ck_assert_msg(!strstr(target, "docker") && !strstr(target, "master.pid"),
+			      "fd %d of the worker is %s", fd, target);
 	}
 }
 END_TEST

@@ -1,16 +1,7 @@
 /*
- * /health, /ready and /v1/docker/status say in words what is wrong and how to mend it: no engine, no permission, not an engine, no image. Jobs fail then with a
- * 503 and a hint.
+ * /health, /ready and /v1/docker/status say in words what is wrong and how to mend it: no engine,
+ * no permission, not an engine, no image. Jobs fail then with a 503 and a hint.
  */
-#include <check.h>
-#include <grp.h>
-#include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "docker/info.h"
@@ -19,6 +10,15 @@
 #include "support/dock.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct service svc;
 
@@ -73,7 +73,8 @@ START_TEST(all_is_well)
 	WANT_STR(&b, "image", dock_image());
 	WANT_NULL(&b, "problem");
 	WANT_NULL(&b, "fix");
-	static const char *const words[] = { "engine", "engine_version", "api_version", "runtime", "cgroup", "os" };
+	static const char *const words[] = { "engine",	"engine_version", "api_version",
+					     "runtime", "cgroup",	  "os" };
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		WANT(&b, strlen(answer_str(&b, words[i])) > 0);
 	service_call(&svc, "GET", "/ready", NULL, &c);
@@ -138,7 +139,8 @@ START_TEST(something_else_listens)
 }
 END_TEST
 
-/* The service itself starts as root, whom no socket refuses; the look at the engine is therefore asked as the unprivileged user. */
+/* The service itself starts as root, whom no socket refuses; the look at the engine is therefore
+ * asked as the unprivileged user. */
 START_TEST(no_permission)
 {
 	struct stat st;

@@ -1,17 +1,18 @@
 /*
- * Programs that attack what runs them: PID 1, its pipes and limits, the workspace, memory that outlives a process. Each must end with the verdict and
- * output of an ordinary program, and the file it leaves must come back: the guest is unharmed.
+ * Programs that attack what runs them: PID 1, its pipes and limits, the workspace, memory that
+ * outlives a process. Each must end with the verdict and output of an ordinary program, and the
+ * file it leaves must come back: the guest is unharmed.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "suites.h"
 #include "support/answer.h"
 #include "support/service.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct service svc;
 
@@ -34,10 +35,12 @@ static const char *const attacks[] = {
 	"        try: os.kill(p, s)\n        except OSError: pass\n"
 	"try: os.kill(-1, 9)\nexcept OSError: pass\n",
 	/* queued signals with data */
-	LIBC "b = ctypes.create_string_buffer(128)\nfor s in range(1, 65): libc.syscall(129, 1, s, b)\n",
+	LIBC
+	"b = ctypes.create_string_buffer(128)\nfor s in range(1, 65): libc.syscall(129, 1, s, b)\n",
 	/* limits of PID 1 */
 	"import resource\nfor what in range(16):\n    for v in (0, 1):\n"
-	"        try: resource.prlimit(1, what, (v, v)); print('prlimit', what)\n        except (OSError, ValueError): pass\n",
+	"        try: resource.prlimit(1, what, (v, v)); print('prlimit', what)\n        except "
+	"(OSError, ValueError): pass\n",
 	/* its scheduling */
 	"import os\n"
 	"def t(name, f, *a):\n    try: f(*a); print(name)\n    except OSError: pass\n"
@@ -51,17 +54,21 @@ static const char *const attacks[] = {
 	LIBC "for which, who in ((1, 1), (2, os.getpgid(1)), (3, os.getuid()), (3, 0)):\n"
 	     "    if libc.syscall(251, which, who, 3 << 13) == 0: print('ioprio', which, who)\n",
 	/* its files and memory */
-	"import os\nfor n in ('mem', 'environ', 'maps', 'fd/0', 'fd/1', 'fd/2', 'root/etc/hostname', 'cwd', 'exe',\n"
+	"import os\nfor n in ('mem', 'environ', 'maps', 'fd/0', 'fd/1', 'fd/2', "
+	"'root/etc/hostname', 'cwd', 'exe',\n"
 	"          'fdinfo/0', 'task/1/mem', 'auxv', 'stack', 'syscall', 'io', 'personality'):\n"
 	"    try: print('read', n, os.read(os.open('/proc/1/' + n, os.O_RDONLY), 10))\n"
 	"    except OSError: pass\n"
-	"for n in ('mem', 'oom_score_adj', 'clear_refs', 'coredump_filter', 'timerslack_ns', 'attr/current', 'comm', 'fd/0',\n"
+	"for n in ('mem', 'oom_score_adj', 'clear_refs', 'coredump_filter', 'timerslack_ns', "
+	"'attr/current', 'comm', 'fd/0',\n"
 	"          'fd/1', 'autogroup', 'uid_map', 'loginuid', 'make-it-fail', 'sched'):\n"
 	"    try: os.write(os.open('/proc/1/' + n, os.O_WRONLY), b'1'); print('wrote', n)\n"
 	"    except OSError: pass\n"
 	"try: print(os.listdir('/proc/1/fd'))\nexcept OSError: pass\n",
-	LIBC "for nr, a in ((101, (16, 1, 0, 0)), (101, (0x4206, 1, 0, 0)), (310, (1, 0, 0, 0, 0, 0)), (311, (1, 0, 0, 0, 0, 0)),\n"
-	     "              (312, (1, os.getpid(), 0, 0, 0)), (256, (1, 8, 0, 0)), (279, (1, 0, 0, 0, 0, 0))):\n"
+	LIBC "for nr, a in ((101, (16, 1, 0, 0)), (101, (0x4206, 1, 0, 0)), (310, (1, 0, 0, 0, 0, "
+	     "0)), (311, (1, 0, 0, 0, 0, 0)),\n"
+	     "              (312, (1, os.getpid(), 0, 0, 0)), (256, (1, 8, 0, 0)), (279, (1, 0, 0, "
+	     "0, 0, 0))):\n"
 	     "    if libc.syscall(nr, *a) > 0: print('syscall', nr)\n"
 	     "fd = libc.syscall(434, 1, 0)\n"
 	     "if fd >= 0:\n"
@@ -69,26 +76,33 @@ static const char *const attacks[] = {
 	     "        if libc.syscall(438, fd, i, 0) >= 0: print('pidfd_getfd', i)\n"
 	     "    libc.syscall(424, fd, 9, 0, 0)\n",
 	/* descriptors it may have inherited */
-	"import os\nfor fd in range(3, 1024):\n    try: os.fstat(fd); print('fd', fd)\n    except OSError: pass\n",
+	"import os\nfor fd in range(3, 1024):\n    try: os.fstat(fd); print('fd', fd)\n    except "
+	"OSError: pass\n",
 	/* its own output pipes turned against their reader */
-	"import fcntl, os\nfor fd in (0, 1, 2):\n    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)\n"
+	"import fcntl, os\nfor fd in (0, 1, 2):\n    fcntl.fcntl(fd, fcntl.F_SETFL, "
+	"os.O_NONBLOCK)\n"
 	"    try: fcntl.fcntl(fd, 1031, 4096)\n    except OSError: pass\n"
 	"for fd in (1, 2): fcntl.fcntl(fd, fcntl.F_SETFL, 0)\n",
 	/* shared memory and queues */
 	LIBC "for i in range(64):\n    if libc.shmget(0, 64 << 20, 0o1600) < 0: break\n"
 	     "for i in range(64):\n    if libc.msgget(0, 0o1600) >= 0: print('msgget')\n"
 	     "for i in range(64):\n    if libc.semget(0, 100, 0o1600) < 0: break\n"
-	     "for i in range(64):\n    if libc.mq_open(b'/q%d' % i, 0o102, 0o600, None) >= 0: print('mq_open')\n",
+	     "for i in range(64):\n    if libc.mq_open(b'/q%d' % i, 0o102, 0o600, None) >= 0: "
+	     "print('mq_open')\n",
 	/* a child in another session with the pipes open */
-	"import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(300)\n    os._exit(0)\n",
+	"import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        "
+	"time.sleep(300)\n    os._exit(0)\n",
 	/* many that ignore everything */
 	"import os, signal, time\nfor i in range(20):\n    if os.fork() == 0:\n"
-	"        for s in range(1, 65):\n            try: signal.signal(s, signal.SIG_IGN)\n            except (OSError, ValueError): pass\n"
+	"        for s in range(1, 65):\n            try: signal.signal(s, signal.SIG_IGN)\n       "
+	"     except (OSError, ValueError): pass\n"
 	"        time.sleep(300)\n        os._exit(0)\n",
 	/* stopped children */
-	"import os, signal, time\nfor i in range(5):\n    p = os.fork()\n    if p == 0: time.sleep(300)\n    os.kill(p, signal.SIGSTOP)\n",
+	"import os, signal, time\nfor i in range(5):\n    p = os.fork()\n    if p == 0: "
+	"time.sleep(300)\n    os.kill(p, signal.SIGSTOP)\n",
 	/* a workspace that can't be walked */
-	"import os\nd = os.open('.', os.O_RDONLY)\nfor i in range(2000):\n    os.mkdir('d', dir_fd=d)\n"
+	"import os\nd = os.open('.', os.O_RDONLY)\nfor i in range(2000):\n    os.mkdir('d', "
+	"dir_fd=d)\n"
 	"    d2 = os.open('d', os.O_RDONLY, dir_fd=d); os.close(d); d = d2\n",
 	"import os\nos.mkdir('locked'); open('locked/x', 'w').write('x'); os.chmod('locked', 0)\n"
 	"open('unread', 'w').write('x'); os.chmod('unread', 0)\n",
@@ -98,7 +112,8 @@ static const char *const attacks[] = {
 START_TEST(the_guest_is_unharmed)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *code = xasprintf("%s\nopen('0alive', 'w').write('x')\nprint('alive')\n", attacks[_i]);
+	AUTO_FREE char *code =
+		xasprintf("%s\nopen('0alive', 'w').write('x')\nprint('alive')\n", attacks[_i]);
 	service_execute(&svc, code, "\"timeout_ms\":30000,\"last_line_interactive\":false", &a);
 	WANT_STR(&a, "stderr", "");
 	WANT_STR(&a, "stdout", "alive\n");
@@ -142,7 +157,8 @@ START_TEST(closed_descriptors)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	service_execute(&svc,
-			"import os, time\nprint('before', flush=True)\nfor fd in range(3): os.close(fd)\ntime.sleep(1)\n"
+			"import os, time\nprint('before', flush=True)\nfor fd in range(3): "
+			"os.close(fd)\ntime.sleep(1)\n"
 			"os._exit(5)\n",
 			NULL, &a);
 	WANT_STR(&a, "stdout", "before\n");
@@ -161,7 +177,8 @@ START_TEST(unread_stdin)
 	AUTO(answer) b = ANSWER_INIT;
 	strbuf_addstr(&more, "\"stdin\":\"");
 	for (int i = 0; i < STDIN_LINES; i++)
-		strbuf_addstr(&more, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\\n");
+		strbuf_addstr(&more,
+			      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\\n");
 	strbuf_addstr(&more, "\"");
 	service_execute(&svc, "print('alive')", more.buf, &a);
 	WANT_STR(&a, "stdout", "alive\n");
@@ -180,7 +197,9 @@ START_TEST(stdin_closed_early)
 	for (int i = 0; i < 1 << 16; i++)
 		strbuf_addstr(&more, "0123456789abcdef0123456789abcdef");
 	strbuf_addstr(&more, "\"");
-	service_execute(&svc, "import os\nos.read(0, 10)\nos.close(0)\nos.write(1, b'x' * 100000)\n", more.buf, &a);
+	service_execute(&svc,
+			"import os\nos.read(0, 10)\nos.close(0)\nos.write(1, b'x' * 100000)\n",
+			more.buf, &a);
 	WANT_STR(&a, "status", "ok");
 	WANT_RANGE(&a, "stdout_bytes", 100000, 100007); /* and the repr of the last line */
 }

@@ -1,17 +1,18 @@
 /*
- * Bad input: each gets the right 4xx in the service's one error form, naming the field, and the workers live on (the same pids before and
- * after). No container is made. Sizes, paths and broken connections are test_caps.c's.
+ * Bad input: each gets the right 4xx in the service's one error form, naming the field, and the
+ * workers live on (the same pids before and after). No container is made. Sizes, paths and broken
+ * connections are test_caps.c's.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "input.h"
 #include "suites.h"
 #include "support/answer.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct raw_row {
 	const char *body;
@@ -105,9 +106,9 @@ static void want_problem_shape(const struct answer *a)
 }
 
 struct field_row {
-	const char *path;     /* "%s" of it is the value */
-	const char *takes;    /* which of the letters below are right for it */
-	const char *over;     /* a value over its range, NULL: none */
+	const char *path;  /* "%s" of it is the value */
+	const char *takes; /* which of the letters below are right for it */
+	const char *over;  /* a value over its range, NULL: none */
 	const char *named;
 };
 
@@ -124,7 +125,8 @@ static const struct field_row field_rows[] = {
 	{ "{\"code\":\"\",\"files\":[%s]}", "", NULL, "files" },
 	{ "{\"code\":\"\",\"files\":[{\"path\":%s,\"content\":\"\"}]}", "s", "\"/abs\"", "path" },
 	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content\":%s}]}", "s", NULL, "content" },
-	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content_base64\":%s}]}", "", "\"x\"", "content_base64" },
+	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content_base64\":%s}]}", "", "\"x\"",
+	  "content_base64" },
 	{ "{\"code\":\"\",\"argv\":%s}", "ln", NULL, "argv" },
 	{ "{\"code\":\"\",\"argv\":[%s]}", "s", NULL, "argv" },
 	{ "{\"code\":\"\",\"env\":%s}", "on", NULL, "env" },
@@ -150,8 +152,8 @@ static const struct field_row field_rows[] = {
 static const struct {
 	char letter;
 	const char *json;
-} values[] = { { 's', "\"5\"" }, { 'i', "5" }, { 'd', "1.5" }, { 'd', "5.0" }, { 'd', "1e2" }, { 'b', "true" },
-	       { 'n', "null" },	 { 'l', "[]" }, { 'o', "{}" } };
+} values[] = { { 's', "\"5\"" }, { 'i', "5" },	  { 'd', "1.5" }, { 'd', "5.0" }, { 'd', "1e2" },
+	       { 'b', "true" },	 { 'n', "null" }, { 'l', "[]" },  { 'o', "{}" } };
 
 static char *fill(const char *path, const char *value)
 {
@@ -217,13 +219,17 @@ START_TEST(file_ids_are_a_later_version)
 }
 END_TEST
 
-static const char *const loader_names[] = { "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONSTARTUP", "BELLJAR_ARGS",
-					    "PATH",	  "A=B",	     "",	   "BASH_ENV",	    "1A" };
+static const char *const loader_names[] = { "LD_PRELOAD",   "LD_LIBRARY_PATH",
+					    "PYTHONPATH",   "PYTHONSTARTUP",
+					    "BELLJAR_ARGS", "PATH",
+					    "A=B",	    "",
+					    "BASH_ENV",	    "1A" };
 
 START_TEST(names_that_change_the_loader)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *body = xasprintf("{\"code\":\"\",\"env\":{\"%s\":\"x\"}}", loader_names[_i]);
+	AUTO_FREE char *body =
+		xasprintf("{\"code\":\"\",\"env\":{\"%s\":\"x\"}}", loader_names[_i]);
 	input_post(body, strlen(body), &a);
 	WANT_STATUS(&a, 422);
 	input_want_named(&a, "env");
@@ -232,7 +238,8 @@ END_TEST
 
 START_TEST(all_problems_at_once)
 {
-	static const char body[] = "{\"code\":5,\"stdin\":5,\"timeout_ms\":\"x\",\"limits\":{\"pids\":\"y\"}}";
+	static const char body[] =
+		"{\"code\":5,\"stdin\":5,\"timeout_ms\":\"x\",\"limits\":{\"pids\":\"y\"}}";
 	AUTO(answer) a = ANSWER_INIT;
 	input_post(body, sizeof(body) - 1, &a);
 	input_want_error(&a, 422, "invalid_field");

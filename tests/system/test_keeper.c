@@ -1,20 +1,7 @@
 /*
- * The keeper's socket against whoever reaches it: foreign users, packets of any shape, floods. It must close on the speaker and serve the others, being the same
- * process.
+ * The keeper's socket against whoever reaches it: foreign users, packets of any shape, floods. It
+ * must close on the speaker and serve the others, being the same process.
  */
-#include <check.h>
-#include <errno.h>
-#include <grp.h>
-#include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <poll.h>
-#include <stddef.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -24,6 +11,19 @@
 #include "support/service.h"
 #include "support/tool.h"
 #include "wire/leasemsg.h"
+
+#include <check.h>
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct service svc;
 static pid_t keeper;
@@ -73,7 +73,11 @@ static struct lease_ask good_ask(void)
 				   .kind = LEASE_TAKE,
 				   .wait_ms = 10000,
 				   .run_ms = 10000,
-				   .limits = { .memory_mb = 128, .cpu_milli = 500, .pids = 32, .disk_mb = 16, .tmp_mb = 16 } };
+				   .limits = { .memory_mb = 128,
+					       .cpu_milli = 500,
+					       .pids = 32,
+					       .disk_mb = 16,
+					       .tmp_mb = 16 } };
 }
 
 START_TEST(a_good_question_is_answered)
@@ -91,7 +95,9 @@ START_TEST(packets_of_wrong_lengths)
 	struct lease_ask ask = good_ask();
 	memset(buf, 0xff, sizeof(buf));
 	memcpy(buf, &ask, sizeof(ask));
-	static const size_t lengths[] = { 0, 1, 4, sizeof(ask) - 1, sizeof(ask) + 1, 2 * sizeof(ask), 4096 };
+	static const size_t lengths[] = {
+		0, 1, 4, sizeof(ask) - 1, sizeof(ask) + 1, 2 * sizeof(ask), 4096
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		ssize_t n = say(buf, lengths[i], buf + 2048, 1024);
 		ck_assert_msg(n == 0, "%zu bytes: %zd bytes of answer", lengths[i], n);
@@ -149,7 +155,8 @@ START_TEST(a_second_word_ends_the_lease)
 	struct lease_grant grant;
 	AUTO_CLOSE int stream = -1;
 	ck_assert(io_send_fd(fd, &ask, sizeof(ask), -1, &err) == 0);
-	ck_assert_msg(io_recv_fd(fd, &grant, sizeof(grant), &stream, clock_ms() + 60000, &err) == 0, "%s", err.text);
+	ck_assert_msg(io_recv_fd(fd, &grant, sizeof(grant), &stream, clock_ms() + 60000, &err) == 0,
+		      "%s", err.text);
 	ck_assert_msg(grant.code == ERR_NONE && stream >= 0, "%s", grant.text);
 	ck_assert_uint_eq(dock_list(svc.instance, NULL, 0), 1);
 	ck_assert(io_send_fd(fd, &ask, sizeof(ask), -1, &err) == 0);
@@ -165,7 +172,8 @@ START_TEST(a_closed_lease_removes_its_container)
 	struct lease_grant grant;
 	int stream = -1, fd = open_keeper();
 	ck_assert(io_send_fd(fd, &ask, sizeof(ask), -1, &err) == 0);
-	ck_assert_msg(io_recv_fd(fd, &grant, sizeof(grant), &stream, clock_ms() + 60000, &err) == 0, "%s", err.text);
+	ck_assert_msg(io_recv_fd(fd, &grant, sizeof(grant), &stream, clock_ms() + 60000, &err) == 0,
+		      "%s", err.text);
 	ck_assert_uint_eq(dock_list(svc.instance, NULL, 0), 1);
 	close(fd); /* the stream stays open: it is the connection that counts */
 	ck_assert_msg(service_wait_clean(&svc), "the container stays");
@@ -221,11 +229,13 @@ START_TEST(foreign_users)
 	AUTO_CLOSE int fd = connect_as(65531);
 	ck_assert_int_ge(fd, 0);
 	(void)send(fd, &ask, sizeof(ask), MSG_NOSIGNAL);
-	ck_assert_msg(io_wait(fd, POLLIN, clock_ms() + TOOL_WAIT_MS), "a foreign user is kept waiting");
+	ck_assert_msg(io_wait(fd, POLLIN, clock_ms() + TOOL_WAIT_MS),
+		      "a foreign user is kept waiting");
 	ck_assert_int_le(recv(fd, &status, sizeof(status), 0), 0);
 	ck_assert(chmod(svc.keeper, 0600) == 0);
 	AUTO_CLOSE int own = connect_as(getpwnam(tool_service_user())->pw_uid);
-	ck_assert_msg(own >= 0 && io_send_fd(own, &ask, sizeof(ask), -1, &err) == 0, "the service's own user is refused");
+	ck_assert_msg(own >= 0 && io_send_fd(own, &ask, sizeof(ask), -1, &err) == 0,
+		      "the service's own user is refused");
 	ck_assert(io_wait(own, POLLIN, clock_ms() + TOOL_WAIT_MS));
 	ck_assert_int_eq(recv(own, &status, sizeof(status), 0), (int)sizeof(status));
 }

@@ -1,18 +1,18 @@
 /*
- * The service's log: one line a request with its id, outcome, stages and sizes, as JSON or plain text, and never anything of what the
- * client sent or the program wrote.
+ * The service's log: one line a request with its id, outcome, stages and sizes, as JSON or plain
+ * text, and never anything of what the client sent or the program wrote.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "suites.h"
 #include "support/answer.h"
 #include "support/fcgi.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct service svc;
 
@@ -37,13 +37,15 @@ START_TEST(one_log_line_with_stages_and_no_secrets)
 {
 	AUTO(answer) a = ANSWER_INIT;
 	service_up(&svc, NULL);
-	AUTO_FREE char *body = service_body("print('S' + 'ECRETOUT')  # SECRETCODE",
-					    "\"env\":{\"K\":\"SECRETENV\"},\"stdin\":\"SECRETIN\","
-					    "\"files\":[{\"path\":\"SECRETNAME\",\"content\":\"SECRETFILE\"}]");
+	AUTO_FREE char *body =
+		service_body("print('S' + 'ECRETOUT')  # SECRETCODE",
+			     "\"env\":{\"K\":\"SECRETENV\"},\"stdin\":\"SECRETIN\","
+			     "\"files\":[{\"path\":\"SECRETNAME\",\"content\":\"SECRETFILE\"}]");
 	struct fcgi_request r = { .uri = "/v1/execute?q=SECRETQUERY",
 				  .body = body,
 				  .len = strlen(body),
-				  .params = (const char *const[]){ "REQUEST_ID", "abcdef0123456789", NULL } };
+				  .params = (const char *const[]){ "REQUEST_ID", "abcdef0123456789",
+								   NULL } };
 	fcgi_call(svc.fcgi, &r, &a, 120000);
 	WANT_STATUS(&a, 200);
 	WANT_STR(&a, "stdout", "SECRETOUT\n");
@@ -54,7 +56,8 @@ START_TEST(one_log_line_with_stages_and_no_secrets)
 	WANT_STR(&line, "request_id", "abcdef0123456789");
 	WANT_STR(&line, "outcome", "ok");
 	WANT_INT(&line, "status", 200);
-	static const char *const stages[] = { "queue_ms", "start_ms", "run_ms", "collect_ms", "total_ms" };
+	static const char *const stages[] = { "queue_ms", "start_ms", "run_ms", "collect_ms",
+					      "total_ms" };
 	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
 		WANT_RANGE(&line, stages[i], 0, 120000);
 	WANT_INT(&line, "bytes_in", (int64_t)strlen(body));
@@ -69,14 +72,17 @@ START_TEST(plain_lines)
 	AUTO(answer) a = ANSWER_INIT;
 	service_up(&svc, (const char *const[]){ "LOG_FORMAT=plain", NULL });
 	fcgi_call(svc.fcgi,
-		  &(struct fcgi_request){ .uri = "/v1/x%0a%1b%22y", .params = (const char *const[]){ "REQUEST_ID", "plain1", NULL } },
+		  &(struct fcgi_request){
+			  .uri = "/v1/x%0a%1b%22y",
+			  .params = (const char *const[]){ "REQUEST_ID", "plain1", NULL } },
 		  &a, 60000);
 	WANT(&a, a.status == 400 || a.status == 404);
 	ck_assert(service_wait_log(&svc, "plain1"));
 	AUTO(strbuf) all = STRBUF(TOOL_FILE_MAX);
 	ck_assert(tool_read(svc.log, &all));
 	for (size_t i = 0; i < all.len; i++)
-		ck_assert_msg(all.buf[i] == '\n' || (unsigned char)all.buf[i] >= 0x20, "a control character is in the log");
+		ck_assert_msg(all.buf[i] == '\n' || (unsigned char)all.buf[i] >= 0x20,
+			      "a control character is in the log");
 }
 END_TEST
 
@@ -91,7 +97,8 @@ START_TEST(every_json_line_is_an_object)
 	ck_assert(tool_read(svc.log, &all));
 	char *save = NULL;
 	int lines = 0;
-	for (char *line = strtok_r(all.buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save), lines++) {
+	for (char *line = strtok_r(all.buf, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save), lines++) {
 		struct answer l = ANSWER_INIT;
 		l.json = json_tokener_parse(line);
 		ck_assert_msg(l.json, "not JSON: %s", line);

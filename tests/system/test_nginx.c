@@ -1,14 +1,7 @@
 /*
- * The whole way through a real nginx: headers, nginx's own refusals in the service's form, the request id in both logs, caps and timeouts that fit the
- * service's.
+ * The whole way through a real nginx: headers, nginx's own refusals in the service's form, the
+ * request id in both logs, caps and timeouts that fit the service's.
  */
-#include <check.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "suites.h"
@@ -17,6 +10,13 @@
 #include "support/ps.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define BODY_CAP 1000000
 
@@ -57,7 +57,8 @@ static void want_headers(const struct answer *a)
 	for (size_t i = 0; i < ARRAY_SIZE(header_rows); i++) {
 		const char *value = answer_header(a, header_rows[i][0]);
 		if (!value || !strstr(value, header_rows[i][1]))
-			answer_fail(a, __FILE__, __LINE__, "%s is %s", header_rows[i][0], value ? value : "missing");
+			answer_fail(a, __FILE__, __LINE__, "%s is %s", header_rows[i][0],
+				    value ? value : "missing");
 	}
 	const char *id = answer_header(a, "X-Request-Id");
 	WANT(a, id && strlen(id) == 32);
@@ -69,7 +70,8 @@ static void want_error(const struct answer *a, int status, const char *code)
 {
 	WANT_STATUS(a, status);
 	WANT_STR(a, "error.code", code);
-	WANT(a, strlen(answer_str(a, "error.message")) > 0 && strlen(answer_str(a, "error.hint")) > 0);
+	WANT(a,
+	     strlen(answer_str(a, "error.message")) > 0 && strlen(answer_str(a, "error.hint")) > 0);
 	WANT(a, strlen(answer_str(a, "detail")) > 0);
 	WANT(a, strncmp(answer_header(a, "Content-Type"), "application/json", 16) == 0);
 	want_headers(a);
@@ -90,7 +92,8 @@ END_TEST
 START_TEST(the_request_id_is_in_both_logs)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_call(&web, "GET", "/v1/docker/status", NULL, (const char *const[]){ "X-Request-Id: forged", NULL }, &a);
+	front_call(&web, "GET", "/v1/docker/status", NULL,
+		   (const char *const[]){ "X-Request-Id: forged", NULL }, &a);
 	WANT_STATUS(&a, 200);
 	AUTO_FREE char *id = xstrdup(answer_header(&a, "X-Request-Id"));
 	WANT(&a, strlen(id) == 32);
@@ -174,20 +177,23 @@ static long directive(const char *file, const char *name)
 
 START_TEST(timeouts_and_caps_fit_the_service)
 {
-	/* the longest job, the longest wait (nginx.sh's own default where the test names none), and something more */
+	/* the longest job, the longest wait (nginx.sh's own default where the test names none), and
+	 * something more */
 	ck_assert_int_gt(directive("belljar_fastcgi.conf", "fastcgi_read_timeout "), 60 + 10);
 	ck_assert_int_eq(directive("belljar_limits.conf", "client_max_body_size "), BODY_CAP);
 }
 END_TEST
 
-/* The files as they are in the repository (for a site that drops them in) have the service's defaults. */
+/* The files as they are in the repository (for a site that drops them in) have the service's
+ * defaults. */
 START_TEST(the_cap_in_the_repository_is_the_services_default)
 {
 	AUTO_FREE char *path = xasprintf("%s/nginx/belljar_limits.conf", tool_root_dir());
 	AUTO(strbuf) nginx = STRBUF(1 << 20);
 	AUTO(strbuf) table = STRBUF(1 << 20);
 	ck_assert(tool_read(path, &nginx));
-	ck_assert_int_eq(tool_run((const char *const[]){ service_binary(), "-T", NULL }, NULL, &table), 0);
+	ck_assert_int_eq(
+		tool_run((const char *const[]){ service_binary(), "-T", NULL }, NULL, &table), 0);
 	const char *row = strstr(table.buf, "`MAX_REQUEST_BYTES` | `");
 	const char *cap = strstr(nginx.buf, "client_max_body_size ");
 	ck_assert(row && cap);

@@ -1,11 +1,8 @@
 /*
- * The engine goes away and comes back: a relay of the tests' own stands between the service and the real engine, and is closed and opened. Jobs fail with 503 and
- * a hint meanwhile and work again without a restart of ours.
+ * The engine goes away and comes back: a relay of the tests' own stands between the service and the
+ * real engine, and is closed and opened. Jobs fail with 503 and a hint meanwhile and work again
+ * without a restart of ours.
  */
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "suites.h"
 #include "support/answer.h"
@@ -15,6 +12,10 @@
 #include "support/relay.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 static struct service svc;
 static struct relay engine;
@@ -109,7 +110,8 @@ START_TEST(down_in_the_middle_of_a_job)
 	char id[DOCK_ID];
 	AUTO(answer) a = ANSWER_INIT;
 	start(true);
-	service_begin(&svc, "import time\nprint('before', flush=True)\ntime.sleep(50)", "\"timeout_ms\":60000", &job);
+	service_begin(&svc, "import time\nprint('before', flush=True)\ntime.sleep(50)",
+		      "\"timeout_ms\":60000", &job);
 	ck_assert_msg(dock_wait_one(svc.instance, id), "no container came");
 	ck_assert(service_busy_worker(&svc) > 0);
 	tool_sleep_ms(2000); /* the program has no other witness of its line */

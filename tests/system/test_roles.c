@@ -1,14 +1,8 @@
 /*
- * What happens when a role dies or is told to stop, reload or retire: jobs, containers and successors. Times are those the design promises, taken as the
- * best of three where the machine has a part in them.
+ * What happens when a role dies or is told to stop, reload or retire: jobs, containers and
+ * successors. Times are those the design promises, taken as the best of three where the machine has
+ * a part in them.
  */
-#include <check.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "suites.h"
 #include "support/answer.h"
@@ -18,6 +12,13 @@
 #include "support/ps.h"
 #include "support/service.h"
 #include "support/tool.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define TRIES 3
 #define GONE_MS 2000 /* a dead worker's container */
@@ -39,7 +40,8 @@ static void want_job(void)
 	WANT_STR(&a, "stdout", "works\n");
 }
 
-/* What this machine takes to remove a container of the tests' own: the part that isn't the service's. */
+/* What this machine takes to remove a container of the tests' own: the part that isn't the
+ * service's. */
 static int64_t removal_floor_ms(void)
 {
 	char id[DOCK_ID];
@@ -64,7 +66,8 @@ static int64_t kill_worker_once(void)
 	bool gone = service_wait_clean(&svc);
 	int64_t took = clock_ms() - start;
 	fcgi_finish(&job, &a, TOOL_WAIT_MS);
-	ck_assert_int_eq(a.status, 0); /* its client sees a cut connection, which nginx makes a 502 */
+	ck_assert_int_eq(a.status,
+			 0); /* its client sees a cut connection, which nginx makes a 502 */
 	return gone ? took : -1;
 }
 
@@ -88,10 +91,12 @@ END_TEST
 
 static void want_successor(const char *role, size_t count, pid_t old)
 {
-	ck_assert_msg(service_wait_role(&svc, role, count, old), "no successor of %s %d", role, (int)old);
+	ck_assert_msg(service_wait_role(&svc, role, count, old), "no successor of %s %d", role,
+		      (int)old);
 }
 
-/* Milliseconds from the keeper's death to the answer of a new job, less what the job's program and this machine's engine need. */
+/* Milliseconds from the keeper's death to the answer of a new job, less what the job's program and
+ * this machine's engine need. */
 static int64_t kill_keeper_once(void)
 {
 	struct fcgi job;
@@ -101,7 +106,8 @@ static int64_t kill_keeper_once(void)
 	AUTO(answer) fresh = ANSWER_INIT;
 	service_execute(&svc, "print(1)", NULL, &usual);
 	ck_assert(service_wait_clean(&svc));
-	service_begin(&svc, "import time\ntime.sleep(6)\nopen('f', 'w').write('x')\nprint('survived')",
+	service_begin(&svc,
+		      "import time\ntime.sleep(6)\nopen('f', 'w').write('x')\nprint('survived')",
 		      LONG ",\"last_line_interactive\":false", &job);
 	ck_assert_msg(dock_wait_one(svc.instance, id), "no container came");
 	ck_assert(service_busy_worker(&svc) > 0);
@@ -193,7 +199,8 @@ START_TEST(a_stop_lets_jobs_finish)
 	WANT_STR(&a, "stdout", "done\n");
 	ck_assert_int_eq(status, 0);
 	want_all_gone(tree, n);
-	ck_assert_msg(access(svc.fcgi, F_OK) != 0 && access(svc.keeper, F_OK) != 0, "sockets are left");
+	ck_assert_msg(access(svc.fcgi, F_OK) != 0 && access(svc.keeper, F_OK) != 0,
+		      "sockets are left");
 }
 END_TEST
 
@@ -259,7 +266,8 @@ START_TEST(a_bad_reload_changes_nothing)
 	service_start(&svc, true);
 	tool_write(path, "PIDS_LIMIT=many\n");
 	ck_assert(kill(svc.pid, SIGHUP) == 0);
-	ck_assert_msg(service_wait_log(&svc, "PIDS_LIMIT=many"), "the log doesn't name the bad value");
+	ck_assert_msg(service_wait_log(&svc, "PIDS_LIMIT=many"),
+		      "the log doesn't name the bad value");
 	service_execute(&svc, "print(1)", NULL, &a);
 	WANT_INT(&a, "limits.pids", 40);
 	ck_assert(ps_alive(svc.pid));

@@ -1,13 +1,13 @@
 /*
- * One binary with all unit suites. CK_RUN_SUITE=wire_frame runs one of them; Check prints the closing line that CI reads. A name
- * that fits no suite is a failure, not an empty success.
+ * One binary with all unit suites. CK_RUN_SUITE=wire_frame runs one of them; Check prints the
+ * closing line that CI reads. A name that fits no suite is a failure, not an empty success.
  */
+#include "unit/suites.h"
+
 #include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "unit/suites.h"
 
 /* The tests of memory exhaustion need malloc to fail as it does without a sanitizer. */
 const char *__asan_default_options(void);

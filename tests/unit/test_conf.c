@@ -1,11 +1,12 @@
-/* The settings: defaults, file, environment, refusals that name key and range, and the sizes derived from them. */
-#include <check.h>
-#include <unistd.h>
-
+/* The settings: defaults, file, environment, refusals that name key and range, and the sizes
+ * derived from them. */
 #include "base/err.h"
 #include "conf.h"
 #include "limits.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <unistd.h>
 
 static struct conf c;
 static struct err err;
@@ -60,8 +61,10 @@ END_TEST
 
 START_TEST(environment_beats_file_beats_default)
 {
-	static const char text[] = "# a comment\n\n  PORT = 81 \r\nHOST=\"a.example\"\nLABEL_=\nCPU_LIMIT='0.5'\n";
-	static const char good[] = "# a comment\n\n  PORT = 81 \r\nHOST=\"a.example\"\nOCI_RUNTIME=\nCPU_LIMIT='0.5'";
+	static const char text[] =
+		"# a comment\n\n  PORT = 81 \r\nHOST=\"a.example\"\nLABEL_=\nCPU_LIMIT='0.5'\n";
+	static const char good[] =
+		"# a comment\n\n  PORT = 81 \r\nHOST=\"a.example\"\nOCI_RUNTIME=\nCPU_LIMIT='0.5'";
 
 	ck_assert_int_eq(load_text(text, strlen(text)), -1);
 	setenv("HOST", "b.example", 1);
@@ -76,7 +79,8 @@ START_TEST(environment_beats_file_beats_default)
 END_TEST
 
 static const struct {
-	const char *key, *value, *want; /* want: NULL when the value is good, else a part of the text */
+	const char *key, *value,
+		*want; /* want: NULL when the value is good, else a part of the text */
 } values[] = {
 	{ "PORT", "65535", NULL },
 	{ "PORT", "65536", "PORT=65536 is not valid: it must be 1 to 65535." },
@@ -87,7 +91,10 @@ static const struct {
 	{ "CPU_LIMIT", "0.01", "0.05 to 1024" },
 	{ "CPU_LIMIT", "1/2", "0.05 to 1024" },
 	{ "RUN_DIR", "relative", "absolute path" },
-	{ "RUN_DIR", "/" "a2345678901234567890123456789012345678901234567890123456789012345678901234567890", "80 bytes" },
+	{ "RUN_DIR",
+	  "/"
+	  "a2345678901234567890123456789012345678901234567890123456789012345678901234567890",
+	  "80 bytes" },
 	{ "DOCKER_HOST", "tcp://engine:2375", NULL },
 	{ "DOCKER_HOST", "tcp://[::1]:2375", NULL },
 	{ "DOCKER_HOST", "unix:///x/docker.sock", NULL },
@@ -120,7 +127,8 @@ static const struct {
 	{ "QUEUE_LENGTH", "0", NULL },
 	{ "MAX_OUTPUT_BYTES", "20", NULL },
 	/* Together with the defaults: */
-	{ "DEFAULT_TIMEOUT_MS", "60001", "DEFAULT_TIMEOUT_MS (60001) is over MAX_EXEC_TIMEOUT_MS (60000)" },
+	{ "DEFAULT_TIMEOUT_MS", "60001",
+	  "DEFAULT_TIMEOUT_MS (60001) is over MAX_EXEC_TIMEOUT_MS (60000)" },
 	{ "MAX_EXEC_TIMEOUT_MS", "10000", NULL },
 	{ "MAX_EXEC_TIMEOUT_MS", "9999", "DEFAULT_TIMEOUT_MS (10000)" },
 	{ "MEMORY_LIMIT_MB", "4096", "MEMORY_MAX_MB (2048)" },
@@ -135,7 +143,8 @@ START_TEST(values_are_checked)
 
 	setenv(values[_i].key, values[_i].value, 1);
 	rc = conf_load(&c, NULL, &err);
-	ck_assert_msg(rc == (values[_i].want ? -1 : 0), "%s=%s: %s", values[_i].key, values[_i].value, err.text);
+	ck_assert_msg(rc == (values[_i].want ? -1 : 0), "%s=%s: %s", values[_i].key,
+		      values[_i].value, err.text);
 	if (!values[_i].want)
 		return;
 	ck_assert_int_eq(err.code, ERR_INVALID);
@@ -145,18 +154,27 @@ START_TEST(values_are_checked)
 }
 END_TEST
 
-#define FILE_ROW(text, want) { text, sizeof(text) - 1, want }
+#define FILE_ROW(text, want)                                                                       \
+	{                                                                                          \
+		text, sizeof(text) - 1, want                                                       \
+	}
 static const struct {
 	const char *text;
 	size_t len;
 	const char *want;
 } files[] = {
 	FILE_ROW("PORT=80\nFOO=1\n", "line 2: there is no key FOO"),
-	FILE_ROW("PORT\n", "line 1 is not KEY=value: PORT"),
+	FILE_ROW("PORT\n", "line 1 is not KEY=value."),
 	FILE_ROW("port=1\n", "no key port"),
 	FILE_ROW("\n\nPORT=x\n", "PORT=x"),
 	FILE_ROW("PORT=8\0\n", "NUL"),
 	FILE_ROW("export PORT=1\n", "no key export PORT"),
+	FILE_ROW("PORT=1\nHOST=a\nPORT=1\n", "line 3: PORT is set a second time"),
+	FILE_ROW("\xef\xbb\xbfPORT=x\n", "PORT=x"),
+	FILE_ROW("\x7f"
+		 "ELF\n",
+		 "line 1 is not KEY=value"),
+	FILE_ROW("secret-of-somebody\n", "line 1 is not KEY=value."),
 };
 
 START_TEST(files_are_checked)
@@ -174,6 +192,9 @@ START_TEST(odd_files_are_refused)
 	ck_assert_int_eq(conf_load(&c, "/nonexistent/belljar.conf", &err), -1);
 	ck_assert_msg(strstr(err.text, "No such file"), "%s", err.text);
 	ck_assert_int_eq(conf_load(&c, "/tmp", &err), -1);
+	/* Neither waits for it nor reads it for ever. */
+	ck_assert_int_eq(conf_load(&c, "/dev/zero", &err), -1);
+	ck_assert_msg(strstr(err.text, "not a regular file"), "%s", err.text);
 	memset(much, '\n', sizeof(much));
 	ck_assert_int_eq(load_text(much, sizeof(much)), -1);
 	ck_assert_msg(strstr(err.text, "65536"), "%s", err.text);
@@ -200,7 +221,8 @@ START_TEST(rows_describe_themselves)
 }
 END_TEST
 
-/* Workspace, /tmp and /dev/shm are memory: they must leave the program something, whatever the limit. */
+/* Workspace, /tmp and /dev/shm are memory: they must leave the program something, whatever the
+ * limit. */
 START_TEST(spaces_fit_below_the_memory)
 {
 	ck_assert_int_eq(conf_load(&c, NULL, &err), 0);
@@ -218,6 +240,38 @@ START_TEST(spaces_fit_below_the_memory)
 	ck_assert_int_eq(conf_disk_mb(&c, 256), 64);
 	ck_assert_int_eq(conf_tmp_mb(&c, 512), 64);
 	ck_assert_int_eq(conf_disk_mb(&c, 512), 256);
+}
+END_TEST
+
+START_TEST(a_byte_order_mark_is_no_text)
+{
+	static const char text[] = "\xef\xbb\xbfPORT=81\n";
+
+	ck_assert_int_eq(load_text(text, strlen(text)), 0);
+	ck_assert_int_eq(c.port, 81);
+}
+END_TEST
+
+/* Under a CGI server the environment holds what clients say: as HTTP_* and in the variables of RFC
+ * 3875. No key may be one of them. */
+START_TEST(no_client_can_set_a_key)
+{
+	static const char *const theirs[] = {
+		"AUTH_TYPE",	   "CONTENT_LENGTH",	"CONTENT_TYPE",	   "DOCUMENT_ROOT",
+		"DOCUMENT_URI",	   "GATEWAY_INTERFACE", "HTTPS",	   "PATH_INFO",
+		"PATH_TRANSLATED", "QUERY_STRING",	"REMOTE_ADDR",	   "REMOTE_HOST",
+		"REMOTE_IDENT",	   "REMOTE_PORT",	"REMOTE_USER",	   "REQUEST_METHOD",
+		"REQUEST_SCHEME",  "REQUEST_URI",	"SCRIPT_FILENAME", "SCRIPT_NAME",
+		"SERVER_ADDR",	   "SERVER_NAME",	"SERVER_PORT",	   "SERVER_PROTOCOL",
+		"SERVER_SOFTWARE", "REQUEST_ID",
+	};
+	struct conf_row row;
+
+	for (size_t i = 0; conf_row(i, &row); i++) {
+		ck_assert_msg(strncmp(row.key, "HTTP_", 5), "%s", row.key);
+		for (size_t n = 0; n < ARRAY_SIZE(theirs); n++)
+			ck_assert_str_ne(row.key, theirs[n]);
+	}
 }
 END_TEST
 
@@ -245,6 +299,8 @@ Suite *suite_conf(void)
 	tcase_add_test(tc, odd_files_are_refused);
 	tcase_add_test(tc, rows_describe_themselves);
 	tcase_add_test(tc, spaces_fit_below_the_memory);
+	tcase_add_test(tc, a_byte_order_mark_is_no_text);
+	tcase_add_test(tc, no_client_can_set_a_key);
 	tcase_add_test(tc, workers_can_be_set);
 	suite_add_tcase(s, tc);
 	return s;

@@ -1,10 +1,11 @@
 """The Python driver: makes a waiting interpreter run one job exactly as `python3 main.py` would.
 
-The guest starts `python3 main.py` with this folder as PYTHONPATH before it has a program. The site module then
-imports this file as the last step of the interpreter's start. It says that it is ready, waits on descriptor 3 for the
-job (counts of show_last, argv, env, args as big-endian words, then the bytes), applies it, and takes itself out of
-everything that a program can see. When it returns, CPython itself opens main.py, which has been written meanwhile,
-and runs it: no frame, hook or module of ours is beneath the program.
+The guest starts `python3 main.py` with this folder as PYTHONPATH before it has a program. The site
+module then imports this file as the last step of the interpreter's start. It says that it is ready,
+waits on descriptor 3 for the job (counts of show_last, argv, env, args as big-endian words, then
+the bytes), applies it, and takes itself out of everything that a program can see. When it returns,
+CPython itself opens main.py, which has been written meanwhile, and runs it: no frame, hook or
+module of ours is beneath the program.
 """
 
 import io
@@ -15,13 +16,15 @@ CTL = 3
 ARGS_FILE = "/tmp/belljar-args.json"  # written by the guest before the job is handed over
 AST_ONLY = 0x400  # ast.PyCF_ONLY_AST; a program must not find `ast` imported
 HIDDEN = "<belljar>"  # no identifier, so no program means it
+PLACE = "(lambda: 0).__builtins__['__spec__'].loader.find_spec.__func__.__globals__"
+FIRST_FIELDS = ("func", "left", "test", "value", "keys", "values", "elts")
 
 
 def forget():
     """Undoes what the start left behind, then lets the image's own sitecustomize run in our place.
 
-    Returns the exception that the site module must see: the one of a failing sitecustomize, or, where there is none,
-    the one that says so; both are what it would have met without us.
+    Returns the exception that the site module must see: the one of a failing sitecustomize, or,
+    where there is none, the one that says so; both are what it would have met without us.
     """
     here = os.path.dirname(__file__)
     while here in sys.path:
@@ -30,7 +33,7 @@ def forget():
     os.environ.pop("PYTHONPATH", None)
     del sys.modules["sitecustomize"]
     try:
-        import sitecustomize  # noqa: F401
+        import sitecustomize  # the next one on sys.path
     except Exception as e:
         return e.with_traceback(None)
     return None
@@ -56,7 +59,12 @@ def parse_json(text):
     from _json import make_scanner
 
     context = type(sys.implementation)(
-        strict=True, object_hook=None, object_pairs_hook=None, parse_float=float, parse_int=int, parse_constant=float
+        strict=True,
+        object_hook=None,
+        object_pairs_hook=None,
+        parse_float=float,
+        parse_int=int,
+        parse_constant=float,
     )
     value = make_scanner(context)(text.strip(" \t\r\n"), 0)[0]
     if not before:
@@ -93,7 +101,9 @@ def take_job():
 
 
 def display(value):
-    """What the prompt does with a value, but builtins._ stays as it was and no frame of ours is in a traceback."""
+    """What the prompt does with a value, but builtins._ stays as it was and no frame of ours is in
+    a traceback.
+    """
     names = sys.modules["builtins"].__dict__
     kept = [names["_"]] if "_" in names else []
     try:
@@ -109,14 +119,18 @@ def display(value):
 
 
 def hidden_names():
-    """A namespace that programs don't look into and that an expression can reach without any name of theirs."""
+    """What PLACE gives: a namespace that programs don't look into and that an expression can reach
+    without any name of theirs.
+    """
     return sys.modules["builtins"].__spec__.loader.find_spec.__func__.__globals__
 
 
 def first(node):
-    """The part of an expression that is evaluated first: where a debugger or Ctrl-C finds the statement's beginning."""
+    """The part of an expression that is evaluated first: where a debugger or Ctrl-C finds the
+    statement's beginning.
+    """
     while True:
-        parts = [getattr(node, name, None) for name in ("func", "left", "test", "value", "values", "elts", "keys")]
+        parts = [getattr(node, name, None) for name in FIRST_FIELDS]
         parts = [part[0] if isinstance(part, list) and part else part for part in parts]
         parts = [part for part in parts if hasattr(part, "lineno")]
         if not parts:
@@ -125,17 +139,19 @@ def first(node):
 
 
 def shown(value, path):
-    """The expression `display(value)` at the place of value; display is fetched as hidden_names does, once."""
-    text = f"(lambda: 0).__builtins__['__spec__'].loader.find_spec.__func__.__globals__.pop({HIDDEN!r})(0)"
-    call = compile(text, path, "eval", AST_ONLY, True).body
+    """The expression `display(value)` at the place of value; display is fetched as hidden_names
+    does, once.
+    """
+    call = compile(f"{PLACE}.pop({HIDDEN!r})(0)", path, "eval", AST_ONLY, True).body
     start, todo = first(value), [call]
     while todo:
         node = todo.pop()
         for name in node._attributes:
             setattr(node, name, getattr(value if node is call else start, name))
         for field in node._fields:
-            child = getattr(node, field)
-            todo += [c for c in (child if isinstance(child, list) else [child]) if hasattr(c, "_fields")]
+            part = getattr(node, field)
+            parts = part if isinstance(part, list) else [part]
+            todo += [part for part in parts if hasattr(part, "_fields")]
     call.args = [value]
     return call
 
@@ -158,19 +174,25 @@ def compile_shown(source, path):
 
 
 def compile_quietly(source, path):
-    """compile_shown; what it warns of is written only if it succeeds: else CPython compiles, and warns, again."""
+    """compile_shown as a compiled file's bytes. Its warnings are written only if it succeeds: else
+    CPython compiles, and warns, again.
+    """
+    import marshal
+
     stderr = sys.stderr
     sys.stderr = quiet = io.StringIO()
     try:
         code = compile_shown(source, path)
+        magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
+        data = code and magic + bytes(12) + marshal.dumps(code)
     except Exception:
-        code = None  # CPython reports what is wrong, in its own words
+        data = None  # CPython reports what is wrong, in its own words
     finally:
         sys.stderr = stderr
-    if code:
+    if data:
         stderr.write(quiet.getvalue())
         stderr.flush()
-    return code
+    return data
 
 
 def overwrite(path, data):
@@ -182,14 +204,14 @@ def overwrite(path, data):
         os.close(fd)
 
 
-def swap_in(path, source, code):
-    """Makes main.py a compiled file until CPython has loaded it, which it does for any file with that magic.
+def swap_in(path, source, compiled):
+    """Makes main.py a compiled file until CPython has loaded it, which it does for any file with
+    that magic.
 
-    In place and from memory, so that the folder never shows a second file, and so that the room for the source is
-    certainly there again. The profile hook runs before the program's first instruction.
+    In place and from memory, so that the folder never shows a second file, and so that the room for
+    the source is certainly there again. The profile hook runs before the program's first
+    instruction.
     """
-    import marshal
-
     loaders = sys.modules["_frozen_importlib_external"]
     names = sys.modules["__main__"].__dict__
     before = os.stat(path)
@@ -207,7 +229,7 @@ def swap_in(path, source, code):
         hidden_names()[HIDDEN] = display
 
     try:
-        overwrite(path, loaders.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+        overwrite(path, compiled)
     except OSError:
         restore()  # no room for it: the program runs, its last value isn't shown
         return
@@ -221,9 +243,9 @@ def show_last():
             source = f.read()
     except OSError:
         return
-    code = compile_quietly(source, path)
-    if code:
-        swap_in(path, source, code)
+    compiled = compile_quietly(source, path)
+    if compiled:
+        swap_in(path, source, compiled)
 
 
 def main():

@@ -1,8 +1,8 @@
 /* Blocks and copies of exact lengths, and the end of the process when there is no memory. */
-#include <check.h>
-
 #include "base/alloc.h"
 #include "unit/suites.h"
+
+#include <check.h>
 
 START_TEST(gives_blocks_of_any_size)
 {
@@ -19,7 +19,8 @@ END_TEST
 
 START_TEST(copies_strings)
 {
-	AUTO_FREE char *whole = xstrdup("abc"), *nul = xstrndup("a\0b", 3), *empty = xstrndup("x", 0);
+	AUTO_FREE char *whole = xstrdup("abc"), *nul = xstrndup("a\0b", 3),
+		       *empty = xstrndup("x", 0);
 	AUTO_FREE char *text = xasprintf("%s-%d", "n", 7);
 
 	ck_assert_str_eq(whole, "abc");

@@ -1,9 +1,9 @@
 /* Deadlines and the written form of times. */
-#include <check.h>
-#include <limits.h>
-
 #include "base/clock.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <limits.h>
 
 static const struct {
 	int64_t ms;

@@ -1,10 +1,10 @@
 /* The table of failures and the texts that are made for clients and for the log. */
-#include <check.h>
-#include <errno.h>
-
 #include "base/err.h"
 #include "base/utf8.h"
 #include "unit/suites.h"
+
+#include <check.h>
+#include <errno.h>
 
 START_TEST(every_code_has_a_row)
 {
@@ -27,12 +27,12 @@ static const struct {
 	const char *name;
 	int status, retry;
 } rows[] = {
-	{ ERR_BAD_JSON, "bad_json", 400, 0 },      { ERR_INVALID, "invalid_field", 422, 0 },
-	{ ERR_TOO_LARGE, "too_large", 413, 0 },    { ERR_BUSY, "busy", 503, 2 },
+	{ ERR_BAD_JSON, "bad_json", 400, 0 },	      { ERR_INVALID, "invalid_field", 422, 0 },
+	{ ERR_TOO_LARGE, "too_large", 413, 0 },	      { ERR_BUSY, "busy", 503, 2 },
 	{ ERR_ENGINE, "engine_unavailable", 503, 5 }, { ERR_IMAGE, "image_missing", 503, 0 },
-	{ ERR_SANDBOX, "sandbox_failed", 503, 1 }, { ERR_TIMEOUT, "request_timeout", 408, 0 },
-	{ ERR_CLIENT_GONE, "client_gone", 499, 0 }, { ERR_COUNT, "internal", 500, 0 },
-	{ (enum err_code)-1, "internal", 500, 0 },
+	{ ERR_SANDBOX, "sandbox_failed", 503, 1 },    { ERR_TIMEOUT, "request_timeout", 408, 0 },
+	{ ERR_CLIENT_GONE, "client_gone", 499, 0 },   { ERR_COUNT, "internal", 500, 0 },
+	{ (enum err_code) - 1, "internal", 500, 0 },
 };
 
 START_TEST(rows_are_the_documented_ones)
@@ -47,7 +47,9 @@ END_TEST
 
 START_TEST(set_replaces_everything)
 {
-	struct err e = { .code = ERR_BUSY, .sys = 5, .retry_after_s = 9, .text = "old", .cause = "old" };
+	struct err e = {
+		.code = ERR_BUSY, .sys = 5, .retry_after_s = 9, .text = "old", .cause = "old"
+	};
 
 	ck_assert_int_eq(err_set(&e, ERR_INVALID, "%s is %d", "x", 3), -1);
 	ck_assert_int_eq(e.code, ERR_INVALID);
@@ -82,12 +84,9 @@ END_TEST
 static const struct {
 	const char *in, *want;
 } texts[] = {
-	{ "plain ä €", "plain ä €" },
-	{ "a\nb\x1b[0m\x7f", "a?b?[0m?" },
-	{ "bad \xff\xfe end", "bad ?? end" },
-	{ "cut \xe2\x82", "cut " },
-	{ "c1 \xc2\x9b x", "c1 ?? x" },
-	{ "overlong \xc0\xaf", "overlong ??" },
+	{ "plain ä €", "plain ä €" },	      { "a\nb\x1b[0m\x7f", "a?b?[0m?" },
+	{ "bad \xff\xfe end", "bad ?? end" }, { "cut \xe2\x82", "cut " },
+	{ "c1 \xc2\x9b x", "c1 ?? x" },	      { "overlong \xc0\xaf", "overlong ??" },
 };
 
 START_TEST(texts_can_be_shown)

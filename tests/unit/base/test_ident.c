@@ -1,8 +1,8 @@
 /* Random names: their form, and that the form's check takes nothing else. */
-#include <check.h>
-
 #include "base/ident.h"
 #include "unit/suites.h"
+
+#include <check.h>
 
 START_TEST(makes_uuids)
 {

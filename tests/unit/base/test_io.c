@@ -1,4 +1,9 @@
 /* Deadlines, ends and passed descriptors over real pipes and Unix sockets. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "unit/suites.h"
+
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,11 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "unit/suites.h"
 
 static int pair[2];
 static struct err err;
@@ -85,7 +85,8 @@ START_TEST(writing_times_out)
 	make_stream();
 	assert_failed(io_write_all(pair[0], much, sizeof(much), clock_ms() + 50, &err), ETIMEDOUT);
 	ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
-	assert_failed(io_write_all(pipe_fds[1], much, sizeof(much), clock_ms() + 50, &err), ETIMEDOUT);
+	assert_failed(io_write_all(pipe_fds[1], much, sizeof(much), clock_ms() + 50, &err),
+		      ETIMEDOUT);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
 }
@@ -149,7 +150,9 @@ static void send_many(size_t count)
 		char room[CMSG_SPACE(8 * sizeof(int))];
 	} control = { 0 };
 	struct iovec part = { .iov_base = (char[]){ "abcd" }, .iov_len = 4 };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.room,
 			    .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
 
 	control.head.cmsg_level = SOL_SOCKET;

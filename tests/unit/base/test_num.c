@@ -1,8 +1,8 @@
 /* Strict numbers: exact values at the edges, and refusals that leave the output alone. */
-#include <check.h>
-
 #include "base/num.h"
 #include "unit/suites.h"
+
+#include <check.h>
 
 static const struct {
 	const char *in;
@@ -39,7 +39,8 @@ START_TEST(reads_integers)
 {
 	int64_t v = 4711;
 
-	ck_assert_msg(num_int(ints[_i].in, ints[_i].min, ints[_i].max, &v) == ints[_i].ok, "%s", ints[_i].in);
+	ck_assert_msg(num_int(ints[_i].in, ints[_i].min, ints[_i].max, &v) == ints[_i].ok, "%s",
+		      ints[_i].in);
 	ck_assert_int_eq(v, ints[_i].ok ? ints[_i].want : 4711);
 }
 END_TEST
@@ -49,12 +50,29 @@ static const struct {
 	bool ok;
 	int64_t want;
 } millis[] = {
-	{ "1", true, 1000 },      { "0.5", true, 500 },    { "1.25", true, 1250 }, { "0.001", true, 1 },
-	{ "2.000", true, 2000 },  { "-0.5", true, -500 },  { "0", true, 0 },       { "0.0", true, 0 },
-	{ "1000", true, 1000000 }, { "1000.001", false, 0 }, { "0.0001", false, 0 }, { "1.", false, 0 },
-	{ ".5", false, 0 },       { "1.2.3", false, 0 },   { "1,5", false, 0 },    { "", false, 0 },
-	{ "-", false, 0 },        { "-0", false, 0 },      { "1e1", false, 0 },    { "00.5", false, 0 },
-	{ "1.-5", false, 0 },     { "nan", false, 0 },     { "9223372036854775807", false, 0 },
+	{ "1", true, 1000 },
+	{ "0.5", true, 500 },
+	{ "1.25", true, 1250 },
+	{ "0.001", true, 1 },
+	{ "2.000", true, 2000 },
+	{ "-0.5", true, -500 },
+	{ "0", true, 0 },
+	{ "0.0", true, 0 },
+	{ "1000", true, 1000000 },
+	{ "1000.001", false, 0 },
+	{ "0.0001", false, 0 },
+	{ "1.", false, 0 },
+	{ ".5", false, 0 },
+	{ "1.2.3", false, 0 },
+	{ "1,5", false, 0 },
+	{ "", false, 0 },
+	{ "-", false, 0 },
+	{ "-0", false, 0 },
+	{ "1e1", false, 0 },
+	{ "00.5", false, 0 },
+	{ "1.-5", false, 0 },
+	{ "nan", false, 0 },
+	{ "9223372036854775807", false, 0 },
 	{ "0. 5", false, 0 },
 };
 
@@ -62,7 +80,8 @@ START_TEST(reads_thousandths)
 {
 	int64_t v = 4711;
 
-	ck_assert_msg(num_milli(millis[_i].in, -1000000, 1000000, &v) == millis[_i].ok, "%s", millis[_i].in);
+	ck_assert_msg(num_milli(millis[_i].in, -1000000, 1000000, &v) == millis[_i].ok, "%s",
+		      millis[_i].in);
 	ck_assert_int_eq(v, millis[_i].ok ? millis[_i].want : 4711);
 }
 END_TEST

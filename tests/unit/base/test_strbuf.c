@@ -1,8 +1,8 @@
 /* The bounded buffer: its invariants, its maximum, and that what does not fit is dropped whole. */
-#include <check.h>
-
 #include "base/strbuf.h"
 #include "unit/suites.h"
+
+#include <check.h>
 
 START_TEST(is_always_a_string)
 {

@@ -1,12 +1,15 @@
 /* UTF-8 by Unicode's own examples, and the same result however the input is cut. */
-#include <check.h>
-
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "unit/suites.h"
 
+#include <check.h>
+
 #define R "\xef\xbf\xbd"
-#define ROW(in, want) { in, sizeof(in) - 1, want, sizeof(want) - 1 }
+#define ROW(in, want)                                                                              \
+	{                                                                                          \
+		in, sizeof(in) - 1, want, sizeof(want) - 1                                         \
+	}
 
 /* Examples of Unicode 15, tables 3-8 to 3-11, and the edges of each length. */
 static const struct {
@@ -35,7 +38,8 @@ static const struct {
 START_TEST(scrubs)
 {
 	AUTO(strbuf) out = STRBUF(200);
-	bool same = rows[_i].len == rows[_i].want_len && !memcmp(rows[_i].in, rows[_i].want, rows[_i].len);
+	bool same = rows[_i].len == rows[_i].want_len &&
+		    !memcmp(rows[_i].in, rows[_i].want, rows[_i].len);
 
 	ck_assert_uint_eq(utf8_scrub(&out, rows[_i].in, rows[_i].len, true), rows[_i].len);
 	ck_assert_uint_eq(out.len, rows[_i].want_len);

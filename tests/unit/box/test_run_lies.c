@@ -227,13 +227,15 @@ START_TEST(drops_a_file_that_is_not_whole)
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		run_fixture.seen[0] = '\0';
-		run_fixture.aborts = 0;
+		run_fixture.aborts = run_fixture.bytes = 0;
 		ck_assert_msg(run_fixture_run(scripts[i]) == 0, "script %zu", i);
 		ck_assert_msg(run_fixture.result.cut && !run_fixture.result.lost &&
 				      run_fixture.result.exit.cause == FRAME_CAUSE_EXIT,
 			      "script %zu", i);
 		ck_assert_int_eq(strncmp(run_fixture.seen, "good:1 end liar:", 16), 0);
 		ck_assert_uint_eq(run_fixture.aborts, 1);
+		/* "good" has one byte; of the liar's only what it announced may come through. */
+		ck_assert_uint_eq(run_fixture.bytes, scripts[i] == longer_file ? 1 : 5);
 		ck_assert_uint_eq(run_fixture.result.skipped_count, 1);
 		ck_assert_str_eq(run_fixture.result.skipped[0].path, "liar");
 		ck_assert_int_eq(run_fixture.result.skipped[0].reason, FRAME_SKIP_UNREADABLE);

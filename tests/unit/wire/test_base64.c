@@ -1,15 +1,21 @@
 /* RFC 4648's examples both ways, and texts that decode to something only by being generous. */
-#include <check.h>
-
 #include "base/strbuf.h"
 #include "unit/suites.h"
 #include "wire/base64.h"
 
+#include <check.h>
+
 static const struct {
 	const char *plain, *text;
 } rows[] = {
-	{ "", "" },	      { "f", "Zg==" },	       { "fo", "Zm8=" },	 { "foo", "Zm9v" },
-	{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xfb\xff\xfe", "+//+" },
+	{ "", "" },
+	{ "f", "Zg==" },
+	{ "fo", "Zm8=" },
+	{ "foo", "Zm9v" },
+	{ "foob", "Zm9vYg==" },
+	{ "fooba", "Zm9vYmE=" },
+	{ "foobar", "Zm9vYmFy" },
+	{ "\xfb\xff\xfe", "+//+" },
 };
 
 START_TEST(both_ways)
@@ -43,9 +49,10 @@ START_TEST(all_bytes)
 }
 END_TEST
 
-static const char *const bad[] = { "Z",	   "Zg",   "Zg=",      "Zg===",	   "====",   "=",	 "Z===",
-				   "Zh==", "Zm9=", "Zm9v\n",   "Zm9v Zm9v", " Zm9v",  "Zm9v=",	 "Zg==Zg==",
-				   "Zm-_", "Zm9*", "Zm9vZ=g=", "Z=9v",	   "Zm9\xc3", "Zm9vZg=v" };
+static const char *const bad[] = { "Z",		"Zg",	    "Zg=",   "Zg===",	 "====",
+				   "=",		"Z===",	    "Zh==",  "Zm9=",	 "Zm9v\n",
+				   "Zm9v Zm9v", " Zm9v",    "Zm9v=", "Zg==Zg==", "Zm-_",
+				   "Zm9*",	"Zm9vZ=g=", "Z=9v",  "Zm9\xc3",	 "Zm9vZg=v" };
 
 START_TEST(refuses)
 {

@@ -1,9 +1,10 @@
-/* The engine's stream: the same calls however it is cut, and the end at the first header that is none. */
-#include <check.h>
-
+/* The engine's stream: the same calls however it is cut, and the end at the first header that is
+ * none. */
 #include "base/strbuf.h"
 #include "unit/suites.h"
 #include "wire/dstream.h"
+
+#include <check.h>
 
 static const char stream[] = "\1\0\0\0\0\0\0\5hello"
 			     "\2\0\0\0\0\0\0\3err"
@@ -42,7 +43,8 @@ START_TEST(cut_anywhere)
 
 	dstream_init(&d, note, seen);
 	for (size_t at = 0; at < sizeof(stream) - 1; at += step)
-		ck_assert_int_eq(dstream_push(&d, stream + at, MIN(step, sizeof(stream) - 1 - at)), 0);
+		ck_assert_int_eq(dstream_push(&d, stream + at, MIN(step, sizeof(stream) - 1 - at)),
+				 0);
 	ck_assert(dstream_at_edge(&d));
 	ck_assert_str_eq(seen[DSTREAM_STDOUT].buf, "helloin");
 	ck_assert_str_eq(seen[DSTREAM_STDERR].buf, "err");
@@ -79,8 +81,9 @@ END_TEST
 
 START_TEST(refuses_other_heads)
 {
-	static const char *const bad[] = { "\4\0\0\0\0\0\0\1x", "\1\1\0\0\0\0\0\1x", "\1\0\1\0\0\0\0\1x",
-					   "\1\0\0\1\0\0\0\1x", "\xff\0\0\0\0\0\0\1x", "HTTP/1.1 " };
+	static const char *const bad[] = { "\4\0\0\0\0\0\0\1x",	  "\1\1\0\0\0\0\0\1x",
+					   "\1\0\1\0\0\0\0\1x",	  "\1\0\0\1\0\0\0\1x",
+					   "\xff\0\0\0\0\0\0\1x", "HTTP/1.1 " };
 	struct dstream d;
 
 	dstream_init(&d, note, seen);

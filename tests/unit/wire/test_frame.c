@@ -1,8 +1,9 @@
-/* The guest protocol's bytes: exact layout, what comes back is what was put, and no prefix or suffix is taken for a whole. */
-#include <check.h>
-
+/* The guest protocol's bytes: exact layout, what comes back is what was put, and no prefix or
+ * suffix is taken for a whole. */
 #include "unit/suites.h"
 #include "wire/frame.h"
+
+#include <check.h>
 
 static uint8_t buf[4096], copy[4096];
 
@@ -55,7 +56,8 @@ END_TEST
 
 START_TEST(numbers_and_fields)
 {
-	static const uint8_t want[] = { 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 'h', 'i', 0, 0, 0, 0 };
+	static const uint8_t want[] = { 1, 2, 3, 4, 0, 0,   0,	 0, 0, 0, 0,
+					9, 0, 0, 0, 2, 'h', 'i', 0, 0, 0, 0 };
 	struct frame_out out = out_to(sizeof(want));
 	struct frame_in in = { .buf = buf, .len = sizeof(want), .ok = true };
 	uint32_t len;
@@ -172,8 +174,14 @@ START_TEST(jobs_are_checked)
 }
 END_TEST
 
-static const struct frame_exit good_exit = { .cause = FRAME_CAUSE_SIGNAL, .exit_code = 137, .signal = 9, .oom = 1,
-					     .wall_us = 1, .cpu_us = 2, .memory_peak = 3, .stdout_bytes = 4,
+static const struct frame_exit good_exit = { .cause = FRAME_CAUSE_SIGNAL,
+					     .exit_code = 137,
+					     .signal = 9,
+					     .oom = 1,
+					     .wall_us = 1,
+					     .cpu_us = 2,
+					     .memory_peak = 3,
+					     .stdout_bytes = 4,
 					     .stderr_bytes = 5 };
 
 static bool exit_trips(const struct frame_exit *e, struct frame_exit *got)
@@ -219,7 +227,8 @@ START_TEST(exits_are_checked)
 }
 END_TEST
 
-/* Every single bit flipped: either refused or read back as what it says, and never beyond the end (the sanitizers look). */
+/* Every single bit flipped: either refused or read back as what it says, and never beyond the end
+ * (the sanitizers look). */
 START_TEST(flipped_bits_are_harmless)
 {
 	struct frame_out out = out_to(sizeof(buf));

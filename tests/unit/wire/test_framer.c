@@ -1,9 +1,9 @@
 /* Frames out of a stream cut anywhere, and the end at the first malformed one. */
-#include <check.h>
-
 #include "base/strbuf.h"
 #include "unit/suites.h"
 #include "wire/framer.h"
+
+#include <check.h>
 
 static struct strbuf stream, seen;
 static int stop_after;

@@ -1,11 +1,11 @@
 /* From bytes to a tree and from text to a JSON string: what the scan lets through arrives whole. */
-#include <check.h>
-
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "limits.h"
 #include "unit/suites.h"
 #include "wire/json.h"
+
+#include <check.h>
 
 static const char *const same[] = {
 	"{\"a\":[1,2.50,-3,1e10,true,false,null,\"x\"],\"b\":{}}",
@@ -29,7 +29,8 @@ START_TEST(keeps_what_it_reads)
 	struct err err = ERR_INIT;
 	AUTO(strbuf) padded = STRBUF(200);
 
-	ck_assert_msg(json_load(same[_i], strlen(same[_i]), &o, &err) == 0, "%s: %s", same[_i], err.text);
+	ck_assert_msg(json_load(same[_i], strlen(same[_i]), &o, &err) == 0, "%s: %s", same[_i],
+		      err.text);
 	ck_assert_str_eq(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), same[_i]);
 	json_clear(&o);
 	ck_assert_ptr_null(o);
@@ -68,8 +69,12 @@ START_TEST(reads_only_what_it_is_given)
 END_TEST
 
 /* One row for each way in which json-c alone is generous. */
-static const char *const bad[] = { "{'a':1}", "{\"a\":1,\"a\":2}", "NaN", "[1,]", "{\"a\":1,}", "\"\\ud800\"",
-				   "nUll",    "{}x",		   "",	  "[1",	  "/**/1",	"\"\xff\"" };
+static const char *const bad[] = { "{'a':1}",	 "{\"a\":1,\"a\":2}",
+				   "NaN",	 "[1,]",
+				   "{\"a\":1,}", "\"\\ud800\"",
+				   "nUll",	 "{}x",
+				   "",		 "[1",
+				   "/**/1",	 "\"\xff\"" };
 
 START_TEST(refuses)
 {
@@ -102,10 +107,10 @@ START_TEST(writes_strings)
 	AUTO(strbuf) out = STRBUF(100);
 	AUTO_JSON *o = NULL;
 
-	json_add_string(&out, "a\"\\\n\t\r\x1f\0/ä€\x7f", 14);
+	json_add_string(&out, "a\"\\\n\t\r\x1f\0/ä€\x7f", 15);
 	ck_assert_str_eq(out.buf, "\"a\\\"\\\\\\n\\t\\u000d\\u001f\\u0000/ä€\x7f\"");
 	ck_assert_int_eq(json_load(out.buf, out.len, &o, NULL), 0);
-	ck_assert_int_eq(json_object_get_string_len(o), 14);
+	ck_assert_int_eq(json_object_get_string_len(o), 15);
 	strbuf_reset(&out);
 	json_add_string(&out, NULL, 0);
 	ck_assert_str_eq(out.buf, "\"\"");

@@ -1,12 +1,12 @@
 /* What is JSON and what only looks like it; refusals name the byte. */
-#include <check.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "limits.h"
 #include "unit/suites.h"
 #include "wire/json.h"
+
+#include <check.h>
 
 static const char *const good[] = {
 	"{}",
@@ -31,11 +31,15 @@ START_TEST(accepts)
 {
 	struct err err = ERR_INIT;
 
-	ck_assert_msg(jsonscan(good[_i], strlen(good[_i]), &err) == 0, "%s: %s", good[_i], err.text);
+	ck_assert_msg(jsonscan(good[_i], strlen(good[_i]), &err) == 0, "%s: %s", good[_i],
+		      err.text);
 }
 END_TEST
 
-#define ROW(text, at) { text, sizeof(text) - 1, at }
+#define ROW(text, at)                                                                              \
+	{                                                                                          \
+		text, sizeof(text) - 1, at                                                         \
+	}
 static const struct {
 	const char *text;
 	size_t len, at;
@@ -145,7 +149,8 @@ START_TEST(bounds_depth)
 }
 END_TEST
 
-static int scan_many(size_t count, const char *fmt, const char *open, const char *close, struct err *err)
+static int scan_many(size_t count, const char *fmt, const char *open, const char *close,
+		     struct err *err)
 {
 	AUTO(strbuf) text = STRBUF(32 << 20);
 

@@ -1,35 +1,91 @@
 /* Messages between our processes: each field at and over its edge, and texts without an end. */
-#include <check.h>
-
 #include "limits.h"
 #include "unit/suites.h"
 #include "wire/leasemsg.h"
 
-static const struct lease_ask ask = { .magic = LEASE_MAGIC, .kind = LEASE_TAKE, .wait_ms = 10000, .run_ms = 60000,
-				      .limits = { .memory_mb = 512, .cpu_milli = 1000, .pids = 64, .disk_mb = 256,
-						  .tmp_mb = 64 } };
+#include <check.h>
 
-static void clear_magic(struct lease_ask *a) { a->magic = 0; }
-static void bad_kind(struct lease_ask *a) { a->kind = 3; }
-static void no_kind(struct lease_ask *a) { a->kind = 0; }
-static void long_wait(struct lease_ask *a) { a->wait_ms = UINT32_MAX; }
-static void long_run(struct lease_ask *a) { a->run_ms = UINT32_MAX; }
-static void no_run(struct lease_ask *a) { a->run_ms = 0; }
-static void no_memory(struct lease_ask *a) { a->limits.memory_mb = 0; }
-static void low_memory(struct lease_ask *a) { a->limits.memory_mb = LIMIT_MEMORY_MIN_MB - 1; }
-static void all_memory(struct lease_ask *a) { a->limits.memory_mb = UINT32_MAX; }
-static void no_cpu(struct lease_ask *a) { a->limits.cpu_milli = LIMIT_CPU_MIN_MILLI - 1; }
-static void all_cpu(struct lease_ask *a) { a->limits.cpu_milli = UINT32_MAX; }
-static void no_pids(struct lease_ask *a) { a->limits.pids = 0; }
-static void all_pids(struct lease_ask *a) { a->limits.pids = UINT32_MAX; }
-static void no_disk(struct lease_ask *a) { a->limits.disk_mb = 0; }
-static void no_tmp(struct lease_ask *a) { a->limits.tmp_mb = 0; }
-static void full_disk(struct lease_ask *a) { a->limits.disk_mb = 448; }
-static void wrapping_disk(struct lease_ask *a) { a->limits.disk_mb = UINT32_MAX - 10; }
+static const struct lease_ask ask = {
+	.magic = LEASE_MAGIC,
+	.kind = LEASE_TAKE,
+	.wait_ms = 10000,
+	.run_ms = 60000,
+	.limits = { .memory_mb = 512, .cpu_milli = 1000, .pids = 64, .disk_mb = 256, .tmp_mb = 64 }
+};
+
+static void clear_magic(struct lease_ask *a)
+{
+	a->magic = 0;
+}
+static void bad_kind(struct lease_ask *a)
+{
+	a->kind = 3;
+}
+static void no_kind(struct lease_ask *a)
+{
+	a->kind = 0;
+}
+static void long_wait(struct lease_ask *a)
+{
+	a->wait_ms = UINT32_MAX;
+}
+static void long_run(struct lease_ask *a)
+{
+	a->run_ms = UINT32_MAX;
+}
+static void no_run(struct lease_ask *a)
+{
+	a->run_ms = 0;
+}
+static void no_memory(struct lease_ask *a)
+{
+	a->limits.memory_mb = 0;
+}
+static void low_memory(struct lease_ask *a)
+{
+	a->limits.memory_mb = LIMIT_MEMORY_MIN_MB - 1;
+}
+static void all_memory(struct lease_ask *a)
+{
+	a->limits.memory_mb = UINT32_MAX;
+}
+static void no_cpu(struct lease_ask *a)
+{
+	a->limits.cpu_milli = LIMIT_CPU_MIN_MILLI - 1;
+}
+static void all_cpu(struct lease_ask *a)
+{
+	a->limits.cpu_milli = UINT32_MAX;
+}
+static void no_pids(struct lease_ask *a)
+{
+	a->limits.pids = 0;
+}
+static void all_pids(struct lease_ask *a)
+{
+	a->limits.pids = UINT32_MAX;
+}
+static void no_disk(struct lease_ask *a)
+{
+	a->limits.disk_mb = 0;
+}
+static void no_tmp(struct lease_ask *a)
+{
+	a->limits.tmp_mb = 0;
+}
+static void full_disk(struct lease_ask *a)
+{
+	a->limits.disk_mb = 448;
+}
+static void wrapping_disk(struct lease_ask *a)
+{
+	a->limits.disk_mb = UINT32_MAX - 10;
+}
 
 static void (*const breaks[])(struct lease_ask *) = {
-	clear_magic, bad_kind, no_kind, long_wait, long_run, no_run,  no_memory, low_memory,    all_memory,
-	no_cpu,      all_cpu,  no_pids, all_pids,  no_disk,  no_tmp, full_disk, wrapping_disk,
+	clear_magic, bad_kind,	 no_kind,    long_wait, long_run,      no_run,
+	no_memory,   low_memory, all_memory, no_cpu,	all_cpu,       no_pids,
+	all_pids,    no_disk,	 no_tmp,     full_disk, wrapping_disk,
 };
 
 START_TEST(asks_are_checked)
@@ -87,15 +143,22 @@ START_TEST(grants_are_checked)
 }
 END_TEST
 
-#define TEXT(member) { offsetof(struct lease_status, member), sizeof(((struct lease_status *)NULL)->member) }
+#define TEXT(member)                                                                               \
+	{                                                                                          \
+		offsetof(struct lease_status, member),                                             \
+			sizeof(((struct lease_status *)NULL)->member)                              \
+	}
 static const struct {
 	size_t offset, size;
-} texts[] = { TEXT(engine), TEXT(engine_version), TEXT(api_version), TEXT(oci_runtime), TEXT(cgroup),
-	      TEXT(os),     TEXT(image),	  TEXT(problem),     TEXT(fix) };
-static const size_t numbers[] = { offsetof(struct lease_status, magic),	    offsetof(struct lease_status, installed),
-				  offsetof(struct lease_status, running),   offsetof(struct lease_status, image_exists),
-				  offsetof(struct lease_status, limits_ok), offsetof(struct lease_status, slots),
-				  offsetof(struct lease_status, leased),    offsetof(struct lease_status, queued) };
+} texts[] = { TEXT(engine),	 TEXT(engine_version), TEXT(api_version),
+	      TEXT(oci_runtime), TEXT(cgroup),	       TEXT(os),
+	      TEXT(image),	 TEXT(problem),	       TEXT(fix) };
+static const size_t numbers[] = {
+	offsetof(struct lease_status, magic),	  offsetof(struct lease_status, installed),
+	offsetof(struct lease_status, running),	  offsetof(struct lease_status, image_exists),
+	offsetof(struct lease_status, limits_ok), offsetof(struct lease_status, slots),
+	offsetof(struct lease_status, leased),	  offsetof(struct lease_status, queued)
+};
 
 START_TEST(statuses_are_checked)
 {

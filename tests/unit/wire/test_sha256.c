@@ -1,8 +1,8 @@
 /* The examples of FIPS 180-4 and lengths around a block, whole and in pieces. */
-#include <check.h>
-
 #include "unit/suites.h"
 #include "wire/sha256.h"
+
+#include <check.h>
 
 static const struct {
 	const char *text;

@@ -38,9 +38,9 @@ static const char *const plain_calls[] = {
 	"sendfile", "copy_file_range", "fsync", "fdatasync", "ftruncate", "fallocate", "fadvise64", "flock",
 	"getdents64", "close_range", "pipe", "pipe2", "memfd_create",
 	/* files: the kernel's own permissions of SERVICE_USER decide */
-	"open", "openat", "openat2", "stat", "lstat", "fstat", "newfstatat", "fstatat64", "statx", "fstatfs",
-	"statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "unlink", "unlinkat", "rename",
-	"renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "linkat", "fchmod", "fchmodat", "utimensat",
+	"open", "openat", "openat2", "stat", "lstat", "fstat", "newfstatat", "fstatat64", "statx",
+	"fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "unlink",
+	"unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "linkat", "fchmod", "fchmodat", "utimensat",
 	"umask", "getcwd",
 	/* waiting */
 	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",

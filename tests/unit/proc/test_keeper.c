@@ -1,7 +1,4 @@
-/*
- * The keeper's tables without an engine: what is counted, who comes next, what is removed first,
- * what one process may have. Containers are entries only; fillers that are forked find no engine.
- */
+/* The keeper's tables without an engine: what is counted, who comes next, what is removed first. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"

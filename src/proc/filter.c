@@ -40,8 +40,8 @@ static const char *const plain_calls[] = {
 	/* files: the kernel's own permissions of SERVICE_USER decide */
 	"open", "openat", "openat2", "stat", "lstat", "fstat", "newfstatat", "fstatat64", "statx",
 	"fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "unlink",
-	"unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "linkat", "fchmod", "fchmodat", "utimensat",
-	"umask", "getcwd",
+	"unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "linkat", "fchmod",
+	"fchmodat", "utimensat", "umask", "getcwd",
 	/* waiting */
 	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
 	"nanosleep", "clock_nanosleep", "futex", "restart_syscall", "eventfd2", "timerfd_create",

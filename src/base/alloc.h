@@ -2,7 +2,8 @@
 
 #include "base/base.h"
 
-/* Heap blocks or the end of the process (exit status 70): a request's sizes are bounded, so this is the machine's exhaustion. */
+/* Heap blocks or the end of the process (exit status 70): a request's sizes are bounded, so this is
+ * the machine's exhaustion. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t size);

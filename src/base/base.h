@@ -3,10 +3,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+/* Before the poison at the end: a banned name may not even be declared after it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
- * What every file may use: attributes, small helpers, cleanup and the list of banned functions. The guest includes this
- * header too, so it depends on nothing but the C library.
+ * What every file may use: attributes, small helpers, cleanup and the list of banned functions. The
+ * guest includes this header too, so it depends on nothing but the C library.
  */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -35,11 +39,11 @@ static inline int steal_fd(int *fd)
 }
 
 /* Hands a heap pointer over: returns it and leaves NULL. */
-#define steal(pp)                                    \
-	({                                           \
-		__typeof__(*(pp)) steal_taken = *(pp); \
-		*(pp) = NULL;                        \
-		steal_taken;                         \
+#define steal(pp)                                                                                  \
+	({                                                                                         \
+		__typeof__(*(pp)) steal_taken = *(pp);                                             \
+		*(pp) = NULL;                                                                      \
+		steal_taken;                                                                       \
 	})
 
 /* Functions that lose a length, an error or thread safety: use what stands beside them. */

@@ -3,9 +3,10 @@
 #include "base/base.h"
 
 /*
- * A bounded string buffer. `buf` is never NULL and always ends in NUL (it may hold NULs before); `len` excludes the last one.
- * `max` is set at birth: an append beyond it is dropped whole and leaves a sticky mark, so that building a text is a
- * straight line and one strbuf_ok() at its end. Memory exhaustion ends the process.
+ * A bounded string buffer. `buf` is never NULL and always ends in NUL (it may hold NULs before);
+ * `len` excludes the last one. `max` is set at birth: an append beyond it is dropped whole and
+ * leaves a sticky mark, so that building a text is a straight line and one strbuf_ok() at its end.
+ * Memory exhaustion ends the process.
  */
 struct strbuf {
 	char *buf;
@@ -13,13 +14,16 @@ struct strbuf {
 	bool overflow;
 };
 
-#define STRBUF(limit) { .buf = strbuf_empty, .max = (limit) }
+#define STRBUF(limit)                                                                              \
+	{                                                                                          \
+		.buf = strbuf_empty, .max = (limit)                                                \
+	}
 extern char strbuf_empty[1];
 
 void strbuf_init(struct strbuf *sb, size_t max);
 /* Frees the contents; the buffer is empty and usable again with the same max. */
 void strbuf_clear(struct strbuf *sb);
-/* Empties without freeing. */
+/* Empties without freeing and forgets an overflow. */
 void strbuf_reset(struct strbuf *sb);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *s);

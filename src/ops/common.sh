@@ -4,6 +4,16 @@
 OPS_DIR=$(cd "$(dirname "$0")" && pwd)
 ROOT_DIR=$(cd "$OPS_DIR/../.." && pwd)
 
+# The scripts obey the settings file of the service too: KEY=value lines, the environment goes before them.
+if [ -n "${CONFIG:-}" ]; then
+	while IFS='=' read -r conf_key conf_value; do
+		case $conf_key in
+		'' | *[!A-Z_]*) continue ;;
+		esac
+		[ -n "$(printenv "$conf_key")" ] || export "$conf_key=$conf_value"
+	done <"$CONFIG"
+fi
+
 VARIANT=${VARIANT:-release}
 BUILD_DIR=$ROOT_DIR/build/$VARIANT
 RUN_DIR=${RUN_DIR:-/run/belljar}
@@ -11,6 +21,7 @@ LOG_DIR=${LOG_DIR:-/var/log/belljar}
 HOST=${HOST:-127.0.0.1}
 PORT=${PORT:-8000}
 SERVICE_USER=${SERVICE_USER:-belljar}
+INSTANCE=${INSTANCE:-belljar}
 PYTHON_IMAGE=${PYTHON_IMAGE:-belljar-python}
 SERVICE_IMAGE=${SERVICE_IMAGE:-belljar}
 NGINX_IMAGE=${NGINX_IMAGE:-belljar-nginx}
@@ -40,19 +51,30 @@ have() {
 	command -v "$1" >/dev/null 2>&1
 }
 
-# process_is PID NAME: is PID alive and is it a NAME? A pid file alone says nothing after a crash: the
-# number may belong to something else by now.
+# state_of PID: the letter of its state, empty when there is no such process.
+state_of() {
+	[ -n "$1" ] && sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
+}
+
+# lives PID: neither gone nor a zombie.
+lives() {
+	case $(state_of "$1") in
+	'' | Z | X) return 1 ;;
+	esac
+}
+
+# process_is PID NAME: does PID live and is it a NAME? A pid file alone says nothing after a crash: the number may be a
+# zombie's, or belong to something else by now.
 process_is() {
-	[ -n "$1" ] && [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]
+	lives "$1" || return 1
+	[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]
 }
 
 # wait_gone PID TENTHS: waits until PID has ended, at most TENTHS tenths of a second.
 wait_gone() {
 	wait_left=$2
 	while [ "$wait_left" -gt 0 ]; do
-		case $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) in
-		'' | Z) return 0 ;;
-		esac
+		lives "$1" || return 0
 		sleep 0.1
 		wait_left=$((wait_left - 1))
 	done
@@ -67,7 +89,19 @@ stop_process() {
 	wait_gone "$1" 20
 }
 
-# labelled_containers: ids of every container that the service on this engine has made.
+# labelled_containers: ids of the containers that this instance of the service has made, running or not.
 labelled_containers() {
-	docker ps -aq --filter label=com.belljar.owner 2>/dev/null
+	docker ps -aq --filter "label=com.belljar.instance=$INSTANCE" 2>/dev/null
+}
+
+# drop_containers: removes what this instance has left on the engine.
+drop_containers() {
+	labelled_containers | xargs -r docker rm -f -v >/dev/null
+}
+
+# drop_volumes LABEL: guest volumes with that label. Their names are hashes of their content, so instances of one version share
+# one, labelled by the first. The engine refuses to remove what a container mounts; a service makes a missing one anew.
+drop_volumes() {
+	docker volume ls -q --filter label=com.belljar.role=guest --filter "label=$1" 2>/dev/null |
+		xargs -r docker volume rm >/dev/null 2>&1 || true
 }

@@ -5,14 +5,19 @@
 struct err;
 
 /*
- * The FastCGI (or plain CGI) side of one request: the only files that include fcgiapp.h are channel.c and those beside it. A worker has one channel and serves one request at a time.
+ * The FastCGI (or plain CGI) side of one request: the only files that include fcgiapp.h are
+ * channel.c and those beside it. A worker has one channel and serves one request at a time.
  */
 struct channel; /* opaque: FCGX_Request and its descriptor */
 
-struct channel *channel_new(int listen_fd, bool cgi); /* cgi: this process's stdin, stdout and environment are the request */
+struct channel *
+channel_new(int listen_fd,
+	    bool cgi); /* cgi: this process's stdin, stdout and environment are the request */
 void channel_free(struct channel *c);
 /*
- * Waits for a request with `unblocked` as the signal mask during the wait (no race with SIGTERM: 7.1 of libfcgi's facts). 1: there is one, 0: stop asked (*stop became true), -1 with err.
+ * Waits for a request with `unblocked` as the signal mask during the wait (no race with
+ * SIGTERM: 7.1 of libfcgi's facts). 1: there is one, 0: stop asked (*stop became true), -1 with
+ * err.
  */
 int channel_accept(struct channel *c, const volatile int *stop, struct err *err);
 const char *channel_param(const struct channel *c, const char *name); /* NULL: not there */

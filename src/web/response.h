@@ -1,9 +1,9 @@
 #pragma once
 
-#include <json-c/json.h>
-
 #include "base/base.h"
 #include "base/strbuf.h"
+
+#include <json-c/json.h>
 
 struct err;
 struct request;
@@ -25,11 +25,13 @@ struct response {
 void response_init(struct response *res, size_t max);
 void response_clear(struct response *res);
 /* Values with control characters are refused (programming error: the header is dropped). */
-void response_header(struct response *res, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void response_header(struct response *res, const char *name, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 /* Sets status and a JSON body (borrowed). */
 void response_json(struct response *res, int status, struct json_object *body);
 /*
- * The one error body (api.md): {"detail", "error": {code, message, hint, retry_after_s}}; detail_list (may be NULL, borrowed) stands in `detail` for a 422. Sets Retry-After.
+ * The one error body (api.md): {"detail", "error": {code, message, hint, retry_after_s}};
+ * detail_list (may be NULL, borrowed) stands in `detail` for a 422. Sets Retry-After.
  */
 void response_error(struct response *res, const struct err *err, struct json_object *detail_list);
 /* Sends status, headers and (unless HEAD) body; *out_bytes is what went out. */

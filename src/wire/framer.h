@@ -4,7 +4,8 @@
 #include "wire/frame.h"
 
 /*
- * Push parser of guest frames: collects one frame in a fixed buffer of FRAME_MAX and calls fn for each. Used by the worker and the filler (behind dstream).
+ * Push parser of guest frames: collects one frame in a fixed buffer of FRAME_MAX and calls fn for
+ * each. Used by the worker and the filler (behind dstream).
  */
 struct framer {
 	uint8_t head[FRAME_HEAD];

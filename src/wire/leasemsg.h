@@ -4,8 +4,9 @@
 #include "base/err.h"
 
 /*
- * The fixed-size messages between a worker and the keeper (SOCK_SEQPACKET), and between a filler and the keeper (socketpair). Host byte order: both ends are
- * one binary on one machine. A message of another length, magic or version closes the connection.
+ * The fixed-size messages between a worker and the keeper (SOCK_SEQPACKET), and between a filler
+ * and the keeper (socketpair). Host byte order: both ends are one binary on one machine. A message
+ * of another length, magic or version closes the connection.
  */
 #define LEASE_MAGIC 0x424a4c31u /* "BJL1" */
 
@@ -19,25 +20,28 @@ struct lease_limits {
 /* Worker to keeper. */
 struct lease_ask {
 	uint32_t magic;
-	uint32_t kind;         /* enum lease_kind */
-	uint32_t wait_ms;      /* how long the worker will wait for a slot */
-	uint32_t run_ms;       /* the longest the job may last; the keeper removes what is held much longer */
+	uint32_t kind;	  /* enum lease_kind */
+	uint32_t wait_ms; /* how long the worker will wait for a slot */
+	uint32_t run_ms;  /* the longest the job may last; the keeper removes what is held much
+			     longer */
 	struct lease_limits limits;
 };
 
 /* Keeper to worker, answer to LEASE_TAKE; with exactly one descriptor when code is ERR_NONE. */
 struct lease_grant {
 	uint32_t magic;
-	uint32_t code;          /* enum err_code */
+	uint32_t code; /* enum err_code */
 	uint32_t retry_after_s;
 	uint32_t queue_ms, start_ms;
 	uint32_t warm;
-	char id[65];            /* container id, hex, NUL */
-	char text[240];         /* for the client when code is set */
-	char cause[320];        /* for the log */
+	char id[65];	 /* container id, hex, NUL */
+	char engine[32]; /* the engine's name, empty: not known yet */
+	char text[240];	 /* for the client when code is set */
+	char cause[320]; /* for the log */
 };
 
-/* Keeper to worker, answer to LEASE_STATUS: what the engine's last look said. All texts NUL-terminated. */
+/* Keeper to worker, answer to LEASE_STATUS: what the engine's last look said. All texts
+ * NUL-terminated. */
 struct lease_status {
 	uint32_t magic;
 	uint32_t installed, running, image_exists, limits_ok;

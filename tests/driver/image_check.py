@@ -6,6 +6,7 @@ Prints one line per failure and ends with 1, or "image ok" and 0. It takes no ar
 import glob
 import importlib
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -47,10 +48,16 @@ def check(good, text):
         failures.append(text)
 
 
+def child_seconds():
+    """CPU time of ended children: a busy machine or a cold disk says nothing about the image."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def python(source):
-    start = time.monotonic()
+    start = child_seconds()
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
-    return done, time.monotonic() - start
+    return done, child_seconds() - start
 
 
 def check_imports():
@@ -96,9 +103,9 @@ def check_round_trips():
     check(pandas.read_excel("/tmp/t.xlsx").equals(table), "an Excel file doesn't read back")
     check("| 中" in table.to_markdown(), "to_markdown (tabulate)")
     matrix = numpy.random.default_rng(1).random((600, 600))
-    start = time.monotonic()
+    start = time.process_time()
     check(numpy.allclose(matrix @ numpy.linalg.inv(matrix), numpy.eye(600), atol=1e-6), "matrix inverse")
-    check(time.monotonic() - start < 2.0, "linear algebra is slow: not OpenBLAS?")
+    check(time.process_time() - start < 2.0, "linear algebra is slow: not OpenBLAS?")
 
 
 def check_learning():

@@ -1,0 +1,4 @@
+#pragma once
+
+/* The keeper's socket below RUN_DIR; the caller's. */
+char *keeper_path(void);

@@ -1,0 +1,172 @@
+/*
+ * What a setting may look like and which settings can't go together. Called by conf.c only, for
+ * each value and then once for the whole; looks at text and numbers, never at the machine (whether
+ * a user or a folder exists is its role's business).
+ */
+#include "conf_check.h"
+
+#include "base/err.h"
+#include "base/num.h"
+#include "conf.h"
+#include "limits.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+#define RUN_DIR_BYTES 80 /* a Unix socket's path has 107; "/keeper.sock.new" is appended */
+#define PATH_BYTES 1024
+
+/* Between min and max bytes, all of them from the set. */
+static bool made_of(const char *s, size_t min, size_t max, const char *set)
+{
+	size_t len = strnlen(s, max + 1);
+
+	return len >= min && len <= max && strspn(s, set) == len;
+}
+
+static bool one_of(const char *s, const char *const *words)
+{
+	for (; *words; words++) {
+		if (strcmp(s, *words) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_path(const char *s, size_t max)
+{
+	if (s[0] != '/' || strnlen(s, max + 1) > max)
+		return false;
+	for (const char *p = s; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+bool conf_is_host(const char *s)
+{
+	return made_of(s, 1, 255, LETTERS DIGITS ".:-_[]%*");
+}
+
+bool conf_is_run_dir(const char *s)
+{
+	return is_path(s, RUN_DIR_BYTES);
+}
+
+bool conf_is_dir(const char *s)
+{
+	return is_path(s, PATH_BYTES);
+}
+
+bool conf_is_dir_or_none(const char *s)
+{
+	return !*s || conf_is_dir(s);
+}
+
+bool conf_is_user(const char *s)
+{
+	return made_of(s, 1, 32, LETTERS DIGITS "._-") && s[0] != '-';
+}
+
+/* host:port, where the host may be an IPv6 address in brackets. */
+static bool is_host_port(const char *s)
+{
+	const char *colon = strrchr(s, ':');
+	int64_t port;
+
+	if (!colon || colon == s || !num_int(colon + 1, 1, 65535, &port))
+		return false;
+	return strspn(s, LETTERS DIGITS ".-_:[]%") == strlen(s) && colon - s <= 255;
+}
+
+bool conf_is_engine(const char *s)
+{
+	if (strncmp(s, "unix://", 7) == 0)
+		return is_path(s + 7, 107);
+	return strncmp(s, "tcp://", 6) == 0 && is_host_port(s + 6);
+}
+
+bool conf_is_runtime(const char *s)
+{
+	return made_of(s, 0, 64, LETTERS DIGITS "._/-");
+}
+
+bool conf_is_image(const char *s)
+{
+	return made_of(s, 1, 255, LETTERS DIGITS "._/:@-") && s[0] != '-' && s[0] != '/';
+}
+
+bool conf_is_label(const char *s)
+{
+	return made_of(s, 1, 63, LETTERS DIGITS "._-");
+}
+
+bool conf_is_sandbox(const char *s)
+{
+	return strcmp(s, "docker") == 0;
+}
+
+bool conf_is_limits(const char *s)
+{
+	static const char *const words[] = { "memory", "swap", "pids", "cpu", NULL };
+
+	if (!*s)
+		return true;
+	for (;;) {
+		size_t len = strcspn(s, ",");
+		char word[8];
+
+		if (snprintf(word, sizeof(word), "%.*s", (int)MIN(len, (size_t)100), s) >=
+		    (int)sizeof(word))
+			return false;
+		if (!one_of(word, words))
+			return false;
+		if (!s[len])
+			return true;
+		s += len + 1;
+	}
+}
+
+bool conf_is_level(const char *s)
+{
+	static const char *const words[] = { "error", "warn", "info", "debug", NULL };
+
+	return one_of(s, words);
+}
+
+bool conf_is_format(const char *s)
+{
+	static const char *const words[] = { "plain", "json", NULL };
+
+	return one_of(s, words);
+}
+
+static int check_le(const char *low_key, int64_t low, const char *high_key, int64_t high,
+		    struct err *err)
+{
+	if (low <= high)
+		return 0;
+	return err_set(err, ERR_INVALID, "%s (%lld) is over %s (%lld); make it at most that.",
+		       low_key, (long long)low, high_key, (long long)high);
+}
+
+/* In thousandths, shown as the operator wrote them. */
+static int check_cpu(const struct conf *c, struct err *err)
+{
+	if (c->cpu_milli <= c->max_cpu_milli)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "CPU_LIMIT (%g) is over CPU_MAX (%g); make it at most that.",
+		       (double)c->cpu_milli / 1000, (double)c->max_cpu_milli / 1000);
+}
+
+int conf_check(const struct conf *c, struct err *err)
+{
+	if (check_le("DEFAULT_TIMEOUT_MS", c->default_timeout_ms, "MAX_EXEC_TIMEOUT_MS",
+		     c->max_timeout_ms, err) < 0 ||
+	    check_le("MEMORY_LIMIT_MB", c->memory_mb, "MEMORY_MAX_MB", c->max_memory_mb, err) < 0 ||
+	    check_le("PIDS_LIMIT", c->pids, "PIDS_MAX", c->max_pids, err) < 0 ||
+	    check_le("DISK_LIMIT_MB", c->disk_mb, "DISK_MAX_MB", c->max_disk_mb, err) < 0)
+		return -1;
+	return check_cpu(c, err);
+}

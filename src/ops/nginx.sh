@@ -1,0 +1,93 @@
+#!/bin/sh
+# nginx.sh port|render|start|stop|foreground: the nginx in front of the service, with this repository's nginx/ files.
+#
+# render copies them into $NGINX_DIR/conf and puts the settings in place of the defaults that stand there (HOST, PORT,
+# RUN_DIR, MAX_REQUEST_BYTES, MAX_EXEC_TIMEOUT_MS, QUEUE_TIMEOUT_MS, WWW_DIR, NGINX_USER). start reloads an nginx that runs
+# already. port only says whether somebody else holds PORT.
+set -eu
+. "$(dirname "$0")/common.sh"
+
+NGINX_DIR=${NGINX_DIR:-$RUN_DIR/nginx}
+NGINX_SOURCE=${NGINX_SOURCE:-$ROOT_DIR/nginx}
+WWW_DIR=${WWW_DIR:-$ROOT_DIR/www}
+# Not the service's user: who breaks a worker must not own nginx too.
+NGINX_USER=${NGINX_USER:-www-data}
+MAX_REQUEST_BYTES=${MAX_REQUEST_BYTES:-26214400}
+MAX_EXEC_TIMEOUT_MS=${MAX_EXEC_TIMEOUT_MS:-60000}
+QUEUE_TIMEOUT_MS=${QUEUE_TIMEOUT_MS:-10000}
+# On top of the wait for a slot and the run: making the container, collecting files, and some patience.
+SPARE_SECONDS=60
+
+# set_value FILE NAME VALUE: replaces the value of the directive NAME, which must stand there once.
+set_value() {
+	conf_file=$NGINX_DIR/conf/$1
+	[ "$(grep -cE "^[[:space:]]*$2 " "$conf_file")" = 1 ] || fail "$1 has no single line '$2 ...'"
+	sed -i "s#^\([[:space:]]*\)$2 .*#\1$2 $3;#" "$conf_file"
+}
+
+render() {
+	# The worker reads static files below here and writes temporary ones; nothing else is in it.
+	mkdir -p "$NGINX_DIR/conf" "$NGINX_DIR/logs" "$NGINX_DIR/tmp"
+	chmod 755 "$NGINX_DIR" "$NGINX_DIR/conf" "$NGINX_DIR/tmp"
+	# A copy, because a checkout below /root can't be read by the worker.
+	rm -rf "$NGINX_DIR/www"
+	cp -R "$WWW_DIR" "$NGINX_DIR/www"
+	chmod -R a+rX "$NGINX_DIR/www"
+	cp "$NGINX_SOURCE"/*.conf "$NGINX_DIR/conf/"
+	[ -e "$NGINX_DIR/conf/mime.types" ] || cp /etc/nginx/mime.types "$NGINX_DIR/conf/"
+	set_value nginx.conf user "$NGINX_USER"
+	set_value nginx.conf listen "$HOST:$PORT"
+	set_value belljar_http.conf server "unix:$RUN_DIR/fcgi.sock max_fails=0"
+	set_value belljar_limits.conf client_max_body_size "$MAX_REQUEST_BYTES"
+	sed -i "s/(26214400 bytes)/($MAX_REQUEST_BYTES bytes)/" "$NGINX_DIR/conf/belljar_errors.conf"
+	set_value belljar_fastcgi.conf fastcgi_read_timeout \
+		"$(((MAX_EXEC_TIMEOUT_MS + QUEUE_TIMEOUT_MS) / 1000 + SPARE_SECONDS))s"
+}
+
+run_nginx() {
+	nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e "$NGINX_DIR/logs/error.log" "$@" </dev/null
+}
+
+running() {
+	process_is "$(cat "$NGINX_DIR/nginx.pid" 2>/dev/null)" nginx
+}
+
+# Names what is wrong before nginx tries: it would retry five times and say less.
+check_port() {
+	running && return 0
+	hex=$(printf '%04X' "$PORT")
+	awk -v port="$hex" '$4 == "0A" && substr($2, length($2) - 3) == port { found = 1 } END { exit !found }' \
+		/proc/net/tcp /proc/net/tcp6 2>/dev/null || return 0
+	fail "port $PORT is taken by another program: end that, or run with PORT=<another>"
+}
+
+start() {
+	check_port
+	render
+	run_nginx -q -t || fail "nginx refuses the configuration in $NGINX_DIR/conf"
+	if running; then
+		run_nginx -s reload
+		return 0
+	fi
+	rm -f "$NGINX_DIR/nginx.pid"
+	setsid nohup nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e "$NGINX_DIR/logs/error.log" \
+		</dev/null >>"$NGINX_DIR/logs/start.log" 2>&1 || fail "nginx didn't start: $(tail -n 1 "$NGINX_DIR/logs/start.log")"
+}
+
+stop() {
+	running || return 0
+	stop_process "$(cat "$NGINX_DIR/nginx.pid")" 50
+	rm -f "$NGINX_DIR/nginx.pid"
+}
+
+case ${1:-} in
+port) check_port ;;
+render) render ;;
+start) start ;;
+stop) stop ;;
+foreground)
+	render
+	exec nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e /dev/stderr -g 'daemon off;'
+	;;
+*) fail "usage: nginx.sh port|render|start|stop|foreground" ;;
+esac

@@ -1,0 +1,155 @@
+/*
+ * The worker: one request after the other, each a straight line of blocking calls with deadlines.
+ * Forked by the master, which has taken all its powers (guard.c); main calls worker_serve for a CGI
+ * request. The only place that turns an err into an answer, and the only one that writes the access
+ * line: never code, output, names of files, or a query.
+ */
+#include "proc/worker.h"
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "conf.h"
+#include "limits.h"
+#include "proc/setup.h"
+#include "proc/stop.h"
+#include "web/channel.h"
+#include "web/request.h"
+#include "web/response.h"
+#include "web/route.h"
+#include "wire/json.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <string.h>
+
+/* The largest answer there can be: both outputs with every byte as \u00XX, and the files. */
+static size_t answer_max(void)
+{
+	return 2 * 6 * (size_t)conf->max_output_bytes + 2 * (size_t)LIMIT_INLINE_BYTES + (1 << 20);
+}
+
+static int serve_route(struct request *req, struct response *res, struct route_times *times,
+		       struct err *err)
+{
+	char allow[64] = "";
+	const struct route *route = route_find(api_routes, api_routes_count, req, allow, err);
+	if (route)
+		return route->handle(req, res, times, err);
+	if (err->code != ERR_METHOD)
+		return -1;
+	response_header(res, "Allow", "%s", allow);
+	if (req->method != METHOD_OPTIONS)
+		return -1;
+	res->status = 204;
+	*err = (struct err)ERR_INIT;
+	return 0;
+}
+
+/* What the client never sees; and what it does see, if that is our fault. */
+static void log_failure(const struct err *err)
+{
+	if (err_info(err->code)->status >= 500)
+		log_warn("%s%s%s", err->text, err->cause[0] ? ": " : "", err->cause);
+	else if (err->cause[0])
+		log_debug("%s: %s", err->text, err->cause);
+}
+
+static void log_access(const struct request *req, const struct route_times *t, int status,
+		       const struct err *err, int64_t bytes_out)
+{
+	const struct log_field fields[] = {
+		{ "method", req->method_name, 0 },
+		{ "path", req->path, 0 },
+		{ "status", NULL, status },
+		{ "code", err->code == ERR_NONE ? "ok" : err_info(err->code)->name, 0 },
+		{ "outcome", t->outcome[0] ? t->outcome : "-", 0 },
+		{ "queue_ms", NULL, t->queue_ms },
+		{ "start_ms", NULL, t->start_ms },
+		{ "run_ms", NULL, t->run_ms },
+		{ "collect_ms", NULL, t->collect_ms },
+		{ "total_ms", NULL, clock_ms() - req->start_ms },
+		{ "bytes_in", NULL, req->body_read },
+		{ "bytes_out", NULL, bytes_out },
+		{ "container", t->container[0] ? t->container : "-", 0 },
+	};
+	log_fields("request", fields, ARRAY_SIZE(fields));
+}
+
+/* Sends the answer and returns the status for the log: 499 when nobody was there to take it. */
+static int answer(struct request *req, struct response *res, const struct err *failed,
+		  int64_t *out_bytes)
+{
+	if (failed->code == ERR_CLIENT_GONE)
+		return err_info(ERR_CLIENT_GONE)->status;
+	request_drain(req);
+	struct err err = ERR_INIT;
+	if (response_send(res, req, out_bytes, &err) < 0) {
+		log_debug("answer not taken: %s", err.text);
+		return err_info(ERR_CLIENT_GONE)->status;
+	}
+	return res->status;
+}
+
+void worker_serve(struct channel *channel)
+{
+	struct request req;
+	struct err err = ERR_INIT;
+	struct route_times times = {
+		.queue_ms = -1, .start_ms = -1, .run_ms = -1, .collect_ms = -1
+	};
+	AUTO(response) res;
+	response_init(&res, answer_max());
+	int r = request_open(&req, channel, &err);
+	log_request_id(req.id);
+	if (r == 0)
+		r = serve_route(&req, &res, &times, &err);
+	if (r < 0) {
+		log_failure(&err);
+		response_error(&res, &err, times.problems);
+	}
+	int64_t bytes_out = 0;
+	int status = answer(&req, &res, &err, &bytes_out);
+	channel_finish(channel);
+	log_access(&req, &times, status, &err, bytes_out);
+	json_clear(&times.problems);
+	log_request_id(NULL);
+}
+
+/* After channel_new: FCGX_Init sets its own handlers. The master left SIGTERM blocked;
+ * channel_accept lets it in. */
+static const volatile int *take_signals(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGUSR1, &ignore, NULL);
+	return stop_catch();
+}
+
+/* Blocks from here on are mapped, so that freeing them gives them back. The C library raises its
+ * own bound with the largest block it has freed: one large answer, and the worker kept it for life.
+ */
+#define MAPPED_FROM_BYTES (256 << 10)
+
+int worker_run(const struct setup *s)
+{
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
+	struct channel *channel = channel_new(s->fcgi_fd, false);
+	if (!channel) {
+		log_err("libfcgi cannot be initialised");
+		return 1;
+	}
+	const volatile int *stop = take_signals();
+	struct err err = ERR_INIT;
+	int r = 1;
+	for (int64_t n = 0; n < conf->worker_requests && r > 0 && !stop_asked(); n++) {
+		r = channel_accept(channel, stop, &err);
+		if (r > 0)
+			worker_serve(channel);
+	}
+	channel_free(channel);
+	if (r < 0)
+		log_err("cannot accept requests: %s: %s", err.text, err.cause);
+	return r < 0;
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Compares the driver with plain `python3 main.py`, byte for byte: stdout, stderr, exit code.
+
+usage: run.py DRIVERS_FOLDER [PYTHON...]
+Without PYTHON: this interpreter and /usr/bin/python3. Prints "N passed, N failed" and exits non-zero if any failed.
+"""
+
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+from programs import SAME, SHOWN, Case
+
+TIMEOUT = 60
+ADDRESS = re.compile(rb"0x[0-9a-f]{6,16}")  # of objects and threads: differs between any two runs
+ENV = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/nonexistent",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+}
+
+
+def encode(text):
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def empty(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+
+
+def fill(folder, case):
+    for path, text in {"main.py": case.code, **case.files}.items():
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as f:
+            f.write(encode(text))
+
+
+def finish(process, stdin):
+    try:
+        out, err = process.communicate(stdin, TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        return out, err + b"\n[timed out]", None
+    return ADDRESS.sub(b"0xADDR", out), ADDRESS.sub(b"0xADDR", err), process.returncode
+
+
+def plain(python, folder, case):
+    empty(folder)
+    fill(folder, case)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([python, "main.py", *case.argv], cwd=folder, env={**ENV, **case.env},
+                               stdin=pipe, stdout=pipe, stderr=pipe)  # fmt: skip
+    return finish(process, case.stdin)
+
+
+def read_byte(sock):
+    sock.settimeout(TIMEOUT)
+    return sock.recv(1)
+
+
+def start_driver(python, drivers, folder):
+    """An interpreter that waits for its job in an empty folder, as the guest starts it."""
+    empty(folder)
+    ours, theirs = socket.socketpair()
+    pipe = subprocess.PIPE
+
+    def place():
+        os.dup2(theirs.fileno(), 3, True)
+
+    process = subprocess.Popen([python, "main.py"], cwd=folder, env={**ENV, "PYTHONPATH": drivers}, stdin=pipe,
+                               stdout=pipe, stderr=pipe, close_fds=True, pass_fds=[3], preexec_fn=place)  # fmt: skip
+    theirs.close()
+    return process, ours
+
+
+def driven(python, drivers, folder, case, show, args=b""):
+    process, ours = start_driver(python, drivers, folder)
+    with ours:
+        if read_byte(ours) != b"R":
+            return finish(process, b"")
+        fill(folder, case)
+        argv = b"".join(os.fsencode(a) + b"\0" for a in case.argv)
+        env = b"".join(os.fsencode(f"{k}={v}") + b"\0" for k, v in case.env.items())
+        ours.sendall(struct.pack(">IIII", show, len(argv), len(env), len(args)) + argv + env + args)
+        taken = read_byte(ours)
+    out, err, code = finish(process, case.stdin)
+    return (out, err, code) if taken == b"G" else (out, err + b"\n[job not taken]", code)
+
+
+def show_difference(what, got, want):
+    at = 0
+    if isinstance(got, bytes):
+        at = max(len(os.path.commonprefix([got, want])) - 60, 0)
+        got, want = got[at:], want[at:]
+    print(f"  {what} from {at} is   {got!r:.700}\n  {what} from {at} want {want!r:.700}")
+
+
+class Report:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, name, got, want):
+        if got == want:
+            self.passed += 1
+            return
+        self.failed += 1
+        print(f"FAILED {name}")
+        for what, g, w in zip(("stdout", "stderr", "exit code"), got, want):
+            if g != w:
+                show_difference(what, g, w)
+
+
+def wanted_shown(case, bare):
+    out, err, code = bare
+    if case.shown_full is not None:
+        return case.shown_full.encode(), err, code
+    return out + (case.shown or "").encode(), err, code
+
+
+def compare(report, python, drivers, folder):
+    for case in SAME:
+        want = plain(python, folder, case)
+        for show in (0, 1):
+            got = driven(python, drivers, folder, case, show)
+            report.check(f"{python}: {case.name} (show={show})", got, want)
+    for case in SHOWN:
+        bare = plain(python, folder, case)
+        report.check(f"{python}: {case.name} (show=0)", driven(python, drivers, folder, case, 0), bare)
+        got = driven(python, drivers, folder, case, 1)
+        report.check(f"{python}: {case.name} (shown)", got, wanted_shown(case, bare))
+
+
+FAILING_REPR = """
+class A:
+    def __repr__(self):
+        return 1 / 0
+A()
+"""
+FAILING_REPR_TRACEBACK = """Traceback (most recent call last):
+  File "{main}", line 5, in <module>
+    A()
+  File "{main}", line 4, in __repr__
+    return 1 / 0
+           ~~^~~
+ZeroDivisionError: division by zero
+"""
+
+
+def without_carets(text):
+    return b"\n".join(row for row in text.split(b"\n") if row.strip(b" ~^"))
+
+
+def extras(report, python, drivers, folder):
+    """What plain python3 has no counterpart for."""
+    main = os.path.join(folder, "main.py")
+    out, err, code = driven(python, drivers, folder, Case("", FAILING_REPR), 1)
+    want = FAILING_REPR_TRACEBACK.format(main=main).encode()
+    report.check(f"{python}: a repr that fails", (out, without_carets(err), code), (b"", without_carets(want), 1))
+
+    names = "import sys, os\nprint(_args, os.environ['BELLJAR_ARGS'], 'json' in sys.modules, '_json' in sys.modules)\n"
+    args = '{"a": [1, 2.5, true, null, "é\\ud83d\\udc0d"], "": {}}'.encode()
+    text = "{'a': [1, 2.5, True, None, 'é🐍'], '': {}} /tmp/belljar-args.json False False\n".encode()
+    report.check(f"{python}: args", driven(python, drivers, folder, Case("", names), 0, args), (text, b"", 0))
+
+    got = driven(python, drivers, folder, Case("", "print(1)"), 0, b"[" * 100000 + b"]" * 100000)
+    report.check(f"{python}: args nested too deeply", got, (b"", b"\n[job not taken]", 1))
+
+    both = Case("", "import time, os\nprint(os.environ['HOME'], sorted(k for k in os.environ if 'BELL' in k))", env={"HOME": "/x"})
+    report.check(f"{python}: no args", driven(python, drivers, folder, both, 0), (b"/x []\n", b"", 0))
+
+    process, ours = start_driver(python, drivers, folder)
+    read_byte(ours)
+    ours.close()
+    report.check(f"{python}: the guest goes away", finish(process, b""), (b"", b"", 1))
+
+
+def interpreters(named):
+    found = {}
+    for python in named or [sys.executable, "/usr/bin/python3"]:
+        if os.path.exists(python):
+            found.setdefault(os.path.realpath(python), python)
+    return list(found.values())
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    drivers = os.path.abspath(sys.argv[1])
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="belljar-driver-") as base:
+        folder = os.path.join(base, "w")
+        for python in interpreters(sys.argv[2:]):
+            compare(report, python, drivers, folder)
+            extras(report, python, drivers, folder)
+    print(f"driver: {report.passed} passed, {report.failed} failed")
+    sys.exit(1 if report.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

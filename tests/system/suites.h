@@ -1,0 +1,24 @@
+#pragma once
+
+#include <check.h>
+
+/* One suite a file test_<name>.c; CK_RUN_SUITE=<name> runs one. */
+Suite *suite_conf(void);
+Suite *suite_execute(void);
+Suite *suite_log(void);
+Suite *suite_files(void);
+Suite *suite_cases(void);
+Suite *suite_sandbox(void);
+Suite *suite_hostile(void);
+Suite *suite_input(void);
+Suite *suite_caps(void);
+Suite *suite_nginx(void);
+Suite *suite_health(void);
+Suite *suite_roles(void);
+Suite *suite_supervision(void);
+Suite *suite_guard(void);
+Suite *suite_keeper(void);
+Suite *suite_restart(void);
+Suite *suite_cgi(void);
+Suite *suite_memory(void);
+Suite *suite_engine(void);

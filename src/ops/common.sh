@@ -30,6 +30,9 @@ NGINX_IMAGE=${NGINX_IMAGE:-belljar-nginx}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 
+# Images and folders made here are for other users as well, whatever the caller's mask is.
+umask 022
+
 say() {
 	printf '%s\n' "$*"
 }
@@ -92,6 +95,13 @@ stop_process() {
 # labelled_containers: ids of the containers that this instance of the service has made, running or not.
 labelled_containers() {
 	docker ps -aq --filter "label=com.belljar.instance=$INSTANCE" 2>/dev/null
+}
+
+# detach COMMAND...: becomes COMMAND without the caller's session, and without descriptors that a make or a CI may have handed
+# down: they wait until the last holder of such a pipe has ended. For the background, with all three streams redirected.
+detach() {
+	exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+	exec setsid nohup "$@"
 }
 
 # drop_containers: removes what this instance has left on the engine.

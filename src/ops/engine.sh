@@ -11,7 +11,10 @@ set -eu
 ENGINE_DIR=${ENGINE_DIR:-/run/belljar-engine}
 ENGINE_PID=$ENGINE_DIR/dockerd.pid
 ENGINE_LOG=$LOG_DIR/dockerd.log
-START_TENTHS=600
+# A dockerd that was killed looks first at every container it had, and on a cold disk.
+START_TENTHS=1800
+# What Docker's own unit file gives it: containers inherit it, and the shell's limit may be far lower.
+OPEN_FILES=1048576
 
 answers() {
 	timeout 10 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
@@ -48,9 +51,10 @@ drop_stale_mounts() {
 launch() {
 	mkdir -p "$ENGINE_DIR" "$LOG_DIR"
 	: >"$ENGINE_LOG"
+	ulimit -n "$OPEN_FILES" 2>/dev/null || true
 	# env -i: nothing of the caller's environment (proxies, certificates, job-control markers of a CI that
 	# kills by environment) belongs to a daemon which outlives this script.
-	setsid nohup env -i PATH="$PATH" HOME=/root dockerd "$@" </dev/null >>"$ENGINE_LOG" 2>&1 &
+	detach env -i PATH="$PATH" HOME=/root dockerd "$@" </dev/null >>"$ENGINE_LOG" 2>&1 &
 	echo $! >"$ENGINE_PID"
 }
 
@@ -58,7 +62,7 @@ wait_ready() {
 	left=$START_TENTHS
 	while [ "$left" -gt 0 ]; do
 		answers && return 0
-		process_is "$(cat "$ENGINE_PID")" dockerd || [ "$left" -gt $((START_TENTHS - 20)) ] || return 1
+		lives "$(cat "$ENGINE_PID")" || return 1
 		sleep 0.2
 		left=$((left - 2))
 	done

@@ -70,7 +70,7 @@ start() {
 		return 0
 	fi
 	rm -f "$NGINX_DIR/nginx.pid"
-	setsid nohup nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e "$NGINX_DIR/logs/error.log" \
+	(detach nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e "$NGINX_DIR/logs/error.log") \
 		</dev/null >>"$NGINX_DIR/logs/start.log" 2>&1 || fail "nginx didn't start: $(tail -n 1 "$NGINX_DIR/logs/start.log")"
 }
 

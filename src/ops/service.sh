@@ -46,7 +46,7 @@ start() {
 	"$BELLJAR" "$@" -t </dev/null || fail "the settings are refused (see above)"
 	stop
 	mkdir -p "$LOG_DIR"
-	setsid nohup "$BELLJAR" "$@" </dev/null >>"$SERVICE_LOG" 2>&1 &
+	detach "$BELLJAR" "$@" </dev/null >>"$SERVICE_LOG" 2>&1 &
 	wait_ready $! && return 0
 	tail -n 10 "$SERVICE_LOG" >&2
 	fail "the service didn't start; its log is $SERVICE_LOG"

@@ -26,7 +26,7 @@ export LC_ALL=C.UTF-8
 # Check's time limits are for hangs; a machine that is three times slower has none yet.
 export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-3}"
 # Some tests crash on purpose.
-ulimit -c 0
+ulimit -S -c 0
 
 number=0
 summary=

@@ -32,6 +32,13 @@ export PATH
 
 # Images and folders made here are for other users as well, whatever the caller's mask is.
 umask 022
+# want_files N: room for N descriptors, or for as many as this root may have. The caller's limit may be far lower than what
+# the engine, the service and the tests need.
+want_files() {
+	[ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge "$1" ] || ulimit -n "$1" 2>/dev/null ||
+		ulimit -S -n "$(ulimit -H -n)"
+}
+want_files 65536
 
 say() {
 	printf '%s\n' "$*"

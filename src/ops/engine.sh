@@ -13,8 +13,8 @@ ENGINE_PID=$ENGINE_DIR/dockerd.pid
 ENGINE_LOG=$LOG_DIR/dockerd.log
 # A dockerd that was killed looks first at every container it had, and on a cold disk.
 START_TENTHS=1800
-# What Docker's own unit file gives it: containers inherit it, and the shell's limit may be far lower.
-OPEN_FILES=1048576
+# What Docker's own unit file gives it: containers inherit it.
+ENGINE_FILES=1048576
 
 answers() {
 	timeout 10 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
@@ -51,7 +51,7 @@ drop_stale_mounts() {
 launch() {
 	mkdir -p "$ENGINE_DIR" "$LOG_DIR"
 	: >"$ENGINE_LOG"
-	ulimit -n "$OPEN_FILES" 2>/dev/null || true
+	want_files "$ENGINE_FILES"
 	# env -i: nothing of the caller's environment (proxies, certificates, job-control markers of a CI that
 	# kills by environment) belongs to a daemon which outlives this script.
 	detach env -i PATH="$PATH" HOME=/root dockerd "$@" </dev/null >>"$ENGINE_LOG" 2>&1 &

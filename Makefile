@@ -1,6 +1,7 @@
 # Two commands matter: `make run` sets everything up and starts the service, `make test` runs every test.
 # The rest is parts of those. VARIANT=asan builds with the address and undefined-behaviour sanitizers into
-# a folder of its own. New files are found by themselves; no list here needs an edit.
+# a folder of its own. New files are found by themselves; no list here needs an edit. A warning is an error
+# but in what `make run` builds: that must not depend on which compiler the machine has.
 
 VARIANT ?= release
 CC      := gcc

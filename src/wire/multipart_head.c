@@ -132,7 +132,7 @@ static int check_encoding(const struct line *l, struct err *err)
 int multipart_head_parse(struct multipart_head *out, char *text, size_t len, bool allow_empty,
 			 struct err *err)
 {
-	struct line l;
+	struct line l = { 0 };
 
 	*out = (struct multipart_head){ 0 };
 	unfold(text, len);

@@ -11,6 +11,7 @@
 #include "store/beneath.h"
 #include "store/blob.h"
 #include "store/blob_meta.h"
+#include "store/quota.h"
 #include "store/scan.h"
 #include "store/store.h"
 
@@ -85,6 +86,15 @@ static bool writer_is_dead(int tmp_fd, const char *id)
 	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+/* Asked under the quota's lock, under which a writer makes its folder and locks its content: what
+ * is seen here is never half made. */
+static bool is_abandoned(const struct round *r, int tmp_fd, const char *id)
+{
+	AUTO(quota) q = QUOTA_INIT;
+
+	return quota_lock(&q, r->store, r->tenant, NULL) == 0 && writer_is_dead(tmp_fd, id);
+}
+
 static bool is_gone(const char *name)
 {
 	size_t len = strlen(name);
@@ -103,7 +113,7 @@ static bool sweep_temp(void *arg, int tmp_fd, const char *name)
 		dead = true;
 	else
 		dead = ident_is_uuid(name) && dir_is_older(r, tmp_fd, name, LIMIT_STALE_MS) &&
-		       writer_is_dead(tmp_fd, name);
+		       is_abandoned(r, tmp_fd, name);
 	if (dead && beneath_remove(tmp_fd, name) == 0)
 		r->result->leftovers++;
 	return going_on(r);

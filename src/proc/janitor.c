@@ -1,95 +1,61 @@
 /*
- * The janitor: removes what a crash left half written beneath FILE_STORAGE_DIR, as SERVICE_USER and
- * under the workers' seccomp filter. Forked by the master. A file is written as "*.tmp" and renamed
- * when it is whole, so an old "*.tmp" has no owner. Never follows a link, never leaves the folder,
- * never speaks to clients or Docker.
+ * The janitor: removes stored files whose time is over and what the dead left half written beneath
+ * FILE_STORAGE_DIR, as SERVICE_USER and under the workers' seccomp filter. Forked by the master;
+ * the work is store/sweep.c. Never speaks to clients or Docker.
  */
 #include "proc/janitor.h"
 
-#include "base/base.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "conf.h"
 #include "proc/setup.h"
 #include "proc/stop.h"
+#include "store/store.h"
+#include "store/sweep.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <time.h>
 
-#define SWEEP_MS 60000	    /* a leftover harms nobody for a minute */
-#define LEFTOVER_MS 3600000 /* no upload lasts an hour: nginx and the worker end it long before */
-#define DEPTH_MAX 4	    /* tenant / two digits / id / file */
+#define SWEEP_MS 60000 /* an expired file or a leftover harms nobody for a minute */
 
-static bool is_leftover(const char *name, const struct stat *st)
+static void sweep(const struct store *store, const volatile int *stop)
 {
-	size_t len = strlen(name);
-	if (!S_ISREG(st->st_mode) || len < 4 || strcmp(name + len - 4, ".tmp") != 0)
-		return false;
-	return (int64_t)st->st_mtime * 1000 + LEFTOVER_MS < clock_wall_ms();
-}
+	struct err err = ERR_INIT;
+	struct sweep done;
 
-static int sweep_dir(int fd, int depth);
-
-static int sweep_entry(int dir_fd, const char *name, int depth)
-{
-	struct stat st;
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	if (is_leftover(name, &st))
-		return unlinkat(dir_fd, name, 0) == 0;
-	if (!S_ISDIR(st.st_mode) || depth >= DEPTH_MAX)
-		return 0;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? 0 : sweep_dir(fd, depth + 1);
-}
-
-/* Takes fd; returns how many files went. */
-static int sweep_dir(int fd, int depth)
-{
-	DIR *dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return 0;
-	}
-	int removed = 0;
-	const struct dirent *entry;
-	while (!stop_asked() && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			removed += sweep_entry(dirfd(dir), entry->d_name, depth);
-	closedir(dir);
-	return removed;
-}
-
-static void sweep(void)
-{
-	int fd = open(conf->storage_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) {
-		log_warn("cannot open FILE_STORAGE_DIR %s: %s", conf->storage_dir, strerror(errno));
-		return;
-	}
-	int removed = sweep_dir(fd, 1);
-	if (removed > 0)
-		log_info("removed %d leftover files", removed);
+	if (sweep_run(store, clock_wall_ms(), stop, &done, &err) < 0)
+		log_warn("the file store was not counted: %s: %s", err.text, err.cause);
+	if (done.expired || done.damaged || done.leftovers)
+		log_info("removed %d expired and %d damaged files and %d leftovers", done.expired,
+			 done.damaged, done.leftovers);
 }
 
 int janitor_run(const struct setup *s)
 {
 	(void)s;
-	sigset_t none;
+	const struct store_limits no_limits = { 0 };
+	const struct timespec wait = { .tv_sec = SWEEP_MS / 1000 };
+	const volatile int *stop = stop_catch();
+	AUTO(store) store = STORE_INIT;
+	struct err err = ERR_INIT;
+	sigset_t none, blocked;
+
 	sigemptyset(&none);
-	stop_catch();
+	if (store_open(&store, conf->storage_dir, &no_limits, &err) < 0) {
+		log_err("cannot open FILE_STORAGE_DIR %s: %s: %s", conf->storage_dir, err.text,
+			err.cause);
+		return 1;
+	}
 	while (!stop_asked()) {
-		sweep();
-		/* The master left SIGTERM blocked; it is let in only here, so it cannot come
-		 * between test and wait. */
-		const struct timespec wait = { .tv_sec = SWEEP_MS / 1000 };
-		ppoll(NULL, 0, &wait, &none);
+		/* The master left SIGTERM blocked. It is let in where its flag is looked at or
+		 * where it ends a wait, so it cannot come between test and wait. */
+		sigprocmask(SIG_SETMASK, &none, &blocked);
+		sweep(&store, stop);
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
+		if (!stop_asked())
+			ppoll(NULL, 0, &wait, &none);
 	}
 	return 0;
 }

@@ -6,18 +6,21 @@
 
 struct err;
 
+/* clang-format off */
 /*
  * The folder FILE_STORAGE_DIR and what is common to all that work in it:
  *
- *   usage                           what is stored, in all and by tenant (quota.c); its lock is the
- * store's only one <tenant>/usage <tenant>/tmp/<id>/              a file that is being written:
- * content, meta.json <tenant>/tmp/<id>.gone/         one that is being removed <tenant>/<2>/<id>/
- * a whole file; <2>: the first two digits of its id
+ *   usage                  what is stored, in all and by tenant (quota.c); its lock is the only one
+ *   <tenant>/usage
+ *   <tenant>/tmp/<id>/     a file that is being written: content, meta.json
+ *   <tenant>/tmp/<id>.gone/  one that is being removed
+ *   <tenant>/<2>/<id>/     a whole file; <2>: the first two digits of its id
  *
- * A file comes and goes by one rename of its folder, so at any moment it is there with both parts
- * or it is not. Nothing is synced to the disk, by design: after a loss of power the newest files
- * may be gone or short, and a short one counts as gone (blob.c compares sizes).
+ * A file comes and goes by one rename of its folder, so at any moment it is there with both parts or it
+ * is not. Nothing is synced to the disk, by design: after a loss of power the newest files may be gone or
+ * short, and a short one counts as gone (blob.c compares sizes).
  */
+/* clang-format on */
 struct store_limits {
 	int64_t total_bytes, tenant_bytes; /* 0: no limit */
 	int64_t total_files, tenant_files; /* 0: no limit */

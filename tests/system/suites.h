@@ -21,4 +21,5 @@ Suite *suite_keeper(void);
 Suite *suite_restart(void);
 Suite *suite_cgi(void);
 Suite *suite_memory(void);
+Suite *suite_store(void);
 Suite *suite_engine(void);

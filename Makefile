@@ -27,7 +27,7 @@ ifeq ($(CFLAGS_$(VARIANT)),)
 $(error VARIANT is "$(VARIANT)": it must be release or asan)
 endif
 
-MODULES  := json-c libcurl libseccomp libarchive
+MODULES  := json-c libcurl libseccomp libarchive nettle
 # Debian's fcgi and libmagic have no pkg-config file in every release.
 LIBS      = -lfcgi -lmagic -lm $(shell pkg-config --libs $(MODULES))
 INCLUDES  = $(shell pkg-config --cflags $(MODULES))

@@ -32,7 +32,10 @@ struct conf {
 	int64_t workers;	  /* WORKERS: 0 is jobs + queue + a reserve */
 	int64_t worker_requests;  /* WORKER_REQUESTS: recycled after so many */
 	char *storage_dir;	  /* FILE_STORAGE_DIR */
-	int64_t max_file_mb, file_ttl_s;
+	char *web_group; /* WEB_GROUP: may pass through storage_dir to the files it knows */
+	int64_t max_file_mb, max_upload_mb, file_ttl_s;
+	int64_t files_quota_mb, store_quota_mb; /* of one tenant, of all; 0: no limit */
+	char *upload_allow, *upload_deny;	/* UPLOAD_ALLOW, UPLOAD_DENY: wire/mimelist.h */
 	char *log_level, *log_format;
 };
 

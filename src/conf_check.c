@@ -9,11 +9,13 @@
 #include "base/num.h"
 #include "conf.h"
 #include "limits.h"
+#include "wire/mimelist.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
 #define RUN_DIR_BYTES 80 /* a Unix socket's path has 107; "/keeper.sock.new" is appended */
 #define PATH_BYTES 1024
+#define TYPES_BYTES 4096 /* some hundred patterns */
 
 /* Between min and max bytes, all of them from the set. */
 static bool made_of(const char *s, size_t min, size_t max, const char *set)
@@ -141,6 +143,11 @@ bool conf_is_format(const char *s)
 	return one_of(s, words);
 }
 
+bool conf_is_types(const char *s)
+{
+	return strnlen(s, TYPES_BYTES + 1) <= TYPES_BYTES && mimelist_check(s, NULL) == 0;
+}
+
 static int check_le(const char *low_key, int64_t low, const char *high_key, int64_t high,
 		    struct err *err)
 {
@@ -160,6 +167,17 @@ static int check_cpu(const struct conf *c, struct err *err)
 		       (double)c->cpu_milli / 1000, (double)c->max_cpu_milli / 1000);
 }
 
+/* A file of the largest size comes with boundaries and headers around it. */
+static int check_upload(const struct conf *c, struct err *err)
+{
+	if (c->max_file_mb < c->max_upload_mb)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "MAX_FILE_SIZE_MB (%lld) does not fit into an upload: make MAX_UPLOAD_MB "
+		       "(%lld) larger than it.",
+		       (long long)c->max_file_mb, (long long)c->max_upload_mb);
+}
+
 int conf_check(const struct conf *c, struct err *err)
 {
 	if (check_le("DEFAULT_TIMEOUT_MS", c->default_timeout_ms, "MAX_EXEC_TIMEOUT_MS",
@@ -168,5 +186,5 @@ int conf_check(const struct conf *c, struct err *err)
 	    check_le("PIDS_LIMIT", c->pids, "PIDS_MAX", c->max_pids, err) < 0 ||
 	    check_le("DISK_LIMIT_MB", c->disk_mb, "DISK_MAX_MB", c->max_disk_mb, err) < 0)
 		return -1;
-	return check_cpu(c, err);
+	return check_cpu(c, err) < 0 || check_upload(c, err) < 0 ? -1 : 0;
 }

@@ -105,12 +105,13 @@ static int serve_cgi(void)
 		return fail(&err, EXIT_CONFIG);
 	struct channel *channel = channel_new(-1, true);
 	const int stop = 0;
-	int r = channel ? channel_accept(channel, &stop, &err) : -1;
+	int r = channel && api_open(&err) == 0 ? channel_accept(channel, &stop, &err) : -1;
 	if (r > 0)
 		worker_serve(channel);
 	channel_free(channel);
+	api_close();
 	mime_end();
-	return r <= 0;
+	return r < 0 ? fail(&err, EXIT_CONFIG) : r == 0;
 }
 
 static int serve(const struct options *o)

@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define STORAGE_MODE 0710
 
 int setup_user(struct setup *s, struct err *err)
 {
@@ -152,15 +155,32 @@ static int parents_make(const char *path, struct err *err)
 	return 0;
 }
 
+/* WEB_GROUP may pass through, so that the web server can open a file whose path it was told; it
+ * can't list, and nobody else gets in. */
+static int storage_open_to_web(int fd, const struct stat *st, const char *path, struct err *err)
+{
+	const struct group *group = getgrnam(conf->web_group);
+	if (!group)
+		return err_set(err, ERR_INVALID,
+			       "WEB_GROUP: there is no group \"%s\"; name that of the web server",
+			       conf->web_group);
+	if (st->st_gid == group->gr_gid && (st->st_mode & 07777) == STORAGE_MODE)
+		return 0;
+	if (fchown(fd, (uid_t)-1, group->gr_gid) < 0 || fchmod(fd, STORAGE_MODE) < 0)
+		return err_sys(err, ERR_INVALID, errno, "WEB_GROUP: cannot open %s to %s", path,
+			       conf->web_group);
+	return 0;
+}
+
 /*
- * The folder of stored files is SERVICE_USER's alone. One that exists is only taken over when it is
+ * The folder of stored files is SERVICE_USER's. One that exists is only taken over when it is
  * root's and empty (a fresh volume): a typing error must not give /srv away.
  */
 static int storage_make(const struct setup *s, const char *path, struct err *err)
 {
 	if (parents_make(path, err) < 0)
 		return -1;
-	bool fresh = mkdir(path, 0700) == 0;
+	bool fresh = mkdir(path, STORAGE_MODE) == 0;
 	if (!fresh && errno != EEXIST)
 		return err_sys(err, ERR_INVALID, errno, "FILE_STORAGE_DIR: cannot make %s", path);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -168,15 +188,15 @@ static int storage_make(const struct setup *s, const char *path, struct err *err
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, ERR_INVALID, errno, "FILE_STORAGE_DIR: cannot open %s", path);
 	if (st.st_uid == s->uid)
-		return 0;
+		return storage_open_to_web(fd, &st, path, err);
 	if (!fresh && !(st.st_uid == 0 && entries(fd) == 0))
 		return err_set(err, ERR_INVALID,
 			       "FILE_STORAGE_DIR: %s belongs to uid %ld, not to %s", path,
 			       (long)st.st_uid, conf->service_user);
-	if (fchown(fd, s->uid, s->gid) < 0 || fchmod(fd, 0700) < 0)
+	if (fchown(fd, s->uid, (gid_t)-1) < 0)
 		return err_sys(err, ERR_INVALID, errno, "FILE_STORAGE_DIR: cannot hand %s to %s",
 			       path, conf->service_user);
-	return 0;
+	return storage_open_to_web(fd, &st, path, err);
 }
 
 /*
@@ -253,6 +273,7 @@ static int same_ground(const struct conf *fresh, struct err *err)
 		{ "RUN_DIR", conf->run_dir, fresh->run_dir },
 		{ "SERVICE_USER", conf->service_user, fresh->service_user },
 		{ "FILE_STORAGE_DIR", conf->storage_dir, fresh->storage_dir },
+		{ "WEB_GROUP", conf->web_group, fresh->web_group },
 		{ "DOCKER_HOST", conf->docker_host, fresh->docker_host },
 		{ "INSTANCE", conf->label, fresh->label },
 	};

@@ -7,6 +7,7 @@
 #include "proc/worker.h"
 
 #include "api/api.h"
+#include "api/page.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@
 #include "proc/setup.h"
 #include "proc/stop.h"
 #include "web/channel.h"
+#include "web/origin.h"
 #include "web/request.h"
 #include "web/response.h"
 #include "web/route.h"
@@ -24,11 +26,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* The largest answer there can be: both outputs with every byte as \u00XX, and the files. */
-static size_t answer_max(void)
-{
-	return 2 * 6 * (size_t)conf->max_output_bytes + 2 * (size_t)LIMIT_INLINE_BYTES + (1 << 20);
-}
+#define ANSWER_BYTES                                                                               \
+	(1 << 20) /* of every answer but a job's and a page of a list, which set theirs */
 
 static int serve_route(struct request *req, struct response *res, struct route_times *times,
 		       struct err *err)
@@ -36,7 +35,7 @@ static int serve_route(struct request *req, struct response *res, struct route_t
 	char allow[64] = "";
 	const struct route *route = route_find(api_routes, api_routes_count, req, allow, err);
 	if (route)
-		return route->handle(req, res, times, err);
+		return origin_check(req, err) ? -1 : route->handle(req, res, times, err);
 	if (err->code != ERR_METHOD)
 		return -1;
 	response_header(res, "Allow", "%s", allow);
@@ -92,6 +91,22 @@ static int answer(struct request *req, struct response *res, const struct err *f
 	return res->status;
 }
 
+/* People read a page; a handler that chooses by Accept itself may have said so already. */
+static void answer_error(const struct request *req, struct response *res, const struct err *err,
+			 struct json_object *problems)
+{
+	bool said = false;
+
+	if (request_wants_html(req))
+		page_error(res, err, problems, req->id);
+	else
+		response_error(res, err, problems);
+	for (size_t i = 0; i < res->headers_count; i++)
+		said |= strcmp(res->headers[i].name, "Vary") == 0;
+	if (!said)
+		response_header(res, "Vary", "Accept");
+}
+
 void worker_serve(struct channel *channel)
 {
 	struct request req;
@@ -100,18 +115,20 @@ void worker_serve(struct channel *channel)
 		.queue_ms = -1, .start_ms = -1, .run_ms = -1, .collect_ms = -1
 	};
 	AUTO(response) res;
-	response_init(&res, answer_max());
+	response_init(&res, ANSWER_BYTES);
 	int r = request_open(&req, channel, &err);
 	log_request_id(req.id);
 	if (r == 0)
 		r = serve_route(&req, &res, &times, &err);
 	if (r < 0) {
 		log_failure(&err);
-		response_error(&res, &err, times.problems);
+		answer_error(&req, &res, &err, times.problems);
 	}
 	int64_t bytes_out = 0;
 	int status = answer(&req, &res, &err, &bytes_out);
 	channel_finish(channel);
+	if (times.note[0])
+		log_warn("%s", times.note);
 	log_access(&req, &times, status, &err, bytes_out);
 	json_clear(&times.problems);
 	log_request_id(NULL);
@@ -142,14 +159,15 @@ int worker_run(const struct setup *s)
 	}
 	const volatile int *stop = take_signals();
 	struct err err = ERR_INIT;
-	int r = 1;
+	int r = api_open(&err) < 0 ? -1 : 1;
 	for (int64_t n = 0; n < conf->worker_requests && r > 0 && !stop_asked(); n++) {
 		r = channel_accept(channel, stop, &err);
 		if (r > 0)
 			worker_serve(channel);
 	}
 	channel_free(channel);
+	api_close();
 	if (r < 0)
-		log_err("cannot accept requests: %s: %s", err.text, err.cause);
+		log_err("cannot serve requests: %s: %s", err.text, err.cause);
 	return r < 0;
 }

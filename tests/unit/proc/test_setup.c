@@ -155,6 +155,7 @@ static const char *const fixed_keys[][2] = {
 	{ "RUN_DIR", "/tmp/elsewhere" },
 	{ "SERVICE_USER", "daemon" },
 	{ "FILE_STORAGE_DIR", "/tmp/elsewhere" },
+	{ "WEB_GROUP", "daemon" },
 	{ "DOCKER_HOST", "tcp://127.0.0.1:1" },
 	{ "INSTANCE", "elsewhere" },
 };

@@ -49,10 +49,12 @@
 		 it calls */
 #define LIMIT_BODY_MS 60000  /* the whole body */
 #define LIMIT_WRITE_MS 30000 /* silence of the web server while it takes an answer */
-#define LIMIT_DRAIN_BYTES                                                                          \
-	(128 << 20) /* unread body dropped so that the answer is seen; above the largest upload by \
-		       default */
-#define LIMIT_DRAIN_MS 5000
+#define LIMIT_DRAIN_MS                                                                             \
+	5000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \
+		connection that ends early for a failure */
+#define LIMIT_HEADER_VALUE                                                                         \
+	1400 /* of a header we send: a name of LIMIT_NAME_BYTES twice, once with each byte as %XX  \
+	      */
 
 /* A job's stages as a worker waits for them; the worker's longest wait is their sum plus queue and
  * timeout_ms */
@@ -67,8 +69,6 @@
 #define LIMIT_COLLECT_MS 30000 /* all files back */
 
 /* Answers */
-#define LIMIT_INLINE_BYTES                                                                         \
-	(16 << 20) /* output files inside one JSON answer; base64 makes 22 MiB of it */
 #define LIMIT_MIME_BYTES                                                                           \
 	4096 /* what libmagic looks at: 64 KiB of line ends cost it 300 ms of CPU */
 
@@ -124,6 +124,8 @@
 #define LIMIT_PART_HEAD                                                                            \
 	(16 << 10) /* header of one part: a name of 5,000 bytes still gets the answer of its own   \
 		      rule */
+#define LIMIT_SPARE_FIELD_BYTES                                                                    \
+	(64 << 10) /* a field that an upload reads past; no client sends more beside its files */
 #define LIMIT_FIELD_NAME_BYTES 128 /* no field of ours has more than 24 */
 #define LIMIT_PARAMS 16		   /* parameters of one header line; a form needs three */
 #define LIMIT_QUERY_PARAMS 32	   /* of one address; no route reads more than four */
@@ -132,7 +134,9 @@
 #define LIMIT_TENANT_BYTES 64
 #define LIMIT_MIME_TYPE_BYTES 127 /* RFC 6838: 63 + "/" + 63 */
 #define LIMIT_META_BYTES                                                                           \
-	(8 << 10)	/* a name of LIMIT_PATH_BYTES, escaped, and seven short members */
+	(8 << 10)		  /* a name of LIMIT_PATH_BYTES, escaped, and seven short members */
+#define LIMIT_TENANT_FILES 100000 /* of one tenant: a folder each, so some 400 MiB of disk */
+#define LIMIT_STORE_FILES 1000000
 #define LIMIT_LIST 1000 /* files of one page: about 400 KiB of JSON */
 #define LIMIT_CLAIM_BYTES                                                                          \
 	(1 << 20) /* quota is claimed in such steps: one lock for each MiB written */

@@ -27,6 +27,8 @@ static const struct err_info err_table[ERR_COUNT] = {
 			   "Send the plain name of the file, without folders or control "
 			   "characters." },
 	[ERR_BAD_ID] = { "bad_id", 400, 0, "Use the id exactly as the service returned it." },
+	[ERR_CROSS_SITE] = { "cross_site", 403, 0,
+			     "Send the form from a page of this service, or send JSON." },
 	[ERR_NOT_FOUND] = { "not_found", 404, 0,
 			    "Check the path or the id; what has expired has to be made again." },
 	[ERR_METHOD] = { "method_not_allowed", 405, 0,
@@ -37,15 +39,15 @@ static const struct err_info err_table[ERR_COUNT] = {
 			    "Send less than the limit named in `message`, for instance in several "
 			    "calls." },
 	[ERR_MEDIA_TYPE] = { "unsupported_media_type", 415, 0,
-			     "Send `Content-Type: application/json`." },
+			     "Send what `message` says is taken here." },
 	[ERR_INVALID] = { "invalid_field", 422, 0,
 			  "Correct the fields that `detail` names and send the request again." },
 	[ERR_UNAVAILABLE_FIELD] = { "not_available", 422, 0,
 				    "Leave the field out; this version of the service cannot do "
 				    "it." },
 	[ERR_BUSY] = { "busy", 503, 2,
-		       "All slots are taken; send the same request again after the time in "
-		       "Retry-After." },
+		       "The service has its hands full; send the same request again after the time "
+		       "in Retry-After." },
 	[ERR_ENGINE] = { "engine_unavailable", 503, 5,
 			 "The container engine does not answer; try again later, or let the "
 			 "operator look at "

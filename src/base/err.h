@@ -16,6 +16,7 @@ enum err_code {
 	ERR_BAD_MULTIPART,     /* 400 bad_multipart */
 	ERR_BAD_NAME,	       /* 400 bad_file_name */
 	ERR_BAD_ID,	       /* 400 bad_id */
+	ERR_CROSS_SITE,	       /* 403 cross_site: a form of another site */
 	ERR_NOT_FOUND,	       /* 404 not_found */
 	ERR_METHOD,	       /* 405 method_not_allowed */
 	ERR_NOT_ACCEPTABLE,    /* 406 not_acceptable */

@@ -49,7 +49,7 @@ static void choose_id(char *out, const char *given)
 }
 
 /* Copies a path, without its escapes if `escaped`; false for a broken escape, a control character,
- * or when it doesn't fit. */
+ * an escaped slash (a segment would become two), or when it doesn't fit. */
 static bool copy_path(char *out, size_t max, const char *in, size_t len, bool escaped)
 {
 	size_t n = 0;
@@ -58,7 +58,7 @@ static bool copy_path(char *out, size_t max, const char *in, size_t len, bool es
 		uint64_t byte = (unsigned char)in[i];
 
 		if (escaped && in[i] == '%') {
-			if (len - i < 3 || !num_hex(in + i + 1, 2, &byte))
+			if (len - i < 3 || !num_hex(in + i + 1, 2, &byte) || byte == '/')
 				return false;
 			i += 2;
 		}
@@ -99,7 +99,7 @@ static int read_path(struct request *r, struct channel *c, struct err *err)
 	if (r->path[0] != '/' || !utf8_valid(r->path, strlen(r->path)) || has_dot_segment(r->path))
 		return err_set(err, ERR_BAD_REQUEST,
 			       "the path is not valid: it begins with '/', is UTF-8, and has no "
-			       "'.' or '..' segments");
+			       "'.' or '..' segments and no %%2F");
 	return 0;
 }
 
@@ -145,11 +145,11 @@ static int body_too_large(int64_t max, const char *cap_name, struct err *err)
 		       (long long)max, cap_name);
 }
 
-int request_body(struct request *r, struct strbuf *out, int64_t max, const char *cap_name,
+int request_each(struct request *r, int64_t max, const char *cap_name, request_take take, void *arg,
 		 struct err *err)
 {
 	int64_t deadline = clock_ms() + LIMIT_BODY_MS;
-	char piece[16384];
+	char piece[LIMIT_FRAME_BYTES];
 	long n;
 
 	if (r->content_length > max)
@@ -158,7 +158,8 @@ int request_body(struct request *r, struct strbuf *out, int64_t max, const char 
 		r->body_read += n;
 		if (r->body_read > max)
 			return body_too_large(max, cap_name, err);
-		strbuf_add(out, piece, (size_t)n);
+		if (take(arg, piece, (size_t)n, err))
+			return -1;
 		if (clock_ms() > deadline)
 			return err_set(err, ERR_TIMEOUT, "the request body took more than %d s",
 				       LIMIT_BODY_MS / 1000);
@@ -169,25 +170,38 @@ int request_body(struct request *r, struct strbuf *out, int64_t max, const char 
 		return err_set(err, ERR_BAD_REQUEST,
 			       "the request body ended after %lld of %lld bytes",
 			       (long long)r->body_read, (long long)r->content_length);
+	return 0;
+}
+
+static int keep_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	strbuf_add(arg, data, len);
+	return 0;
+}
+
+int request_body(struct request *r, struct strbuf *out, int64_t max, const char *cap_name,
+		 struct err *err)
+{
+	if (request_each(r, max, cap_name, keep_piece, out, err))
+		return -1;
 	return strbuf_ok(out) ? 0 : body_too_large((int64_t)out->max, cap_name, err);
 }
 
 void request_drain(struct request *r)
 {
 	int64_t deadline = clock_ms() + LIMIT_DRAIN_MS;
-	int64_t dropped = 0;
 	char piece[16384];
 	long n = 1;
 
 	if (r->content_length <= r->body_read)
 		return;
-	while (n > 0 && dropped < LIMIT_DRAIN_BYTES && clock_ms() < deadline) {
+	while (n > 0 && clock_ms() < deadline) {
 		struct err ignored = ERR_INIT;
 
 		n = channel_read(r->channel, piece, sizeof(piece), &ignored);
-		dropped += MAX(n, 0);
+		r->body_read += MAX(n, 0);
 	}
-	r->body_read += dropped;
 }
 
 /* Length of the media type in a header: without parameters and blanks at its end. */

@@ -38,7 +38,15 @@ int request_open(struct request *r, struct channel *c, struct err *err);
  * `cap_name` says which setting. */
 int request_body(struct request *r, struct strbuf *out, int64_t max, const char *cap_name,
 		 struct err *err);
-/* Reads and drops what is left of the body (bounded bytes and time) so that the client sees the
+/*
+ * Hands the body to `take` as it comes, in pieces of at most LIMIT_FRAME_BYTES; a failure of `take`
+ * ends it with that error. Over max: ERR_TOO_LARGE as for request_body, at once when Content-Length
+ * says so.
+ */
+typedef int (*request_take)(void *arg, const void *data, size_t len, struct err *err);
+int request_each(struct request *r, int64_t max, const char *cap_name, request_take take, void *arg,
+		 struct err *err);
+/* Reads and drops what is left of the body (for a bounded time) so that the client sees the
  * answer. */
 void request_drain(struct request *r);
 /* "application/json; charset=utf-8" is "application/json": compares the type only,

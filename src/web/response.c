@@ -128,16 +128,26 @@ static void add_header(struct strbuf *head, const char *name, const char *value)
 	strbuf_addf(head, "%s: %s\r\n", name, value);
 }
 
+/* Unless the handler has set one of that name. */
+static void add_default(struct strbuf *head, const struct response *res, const char *name,
+			const char *value)
+{
+	for (size_t i = 0; i < res->headers_count; i++)
+		if (strcmp(res->headers[i].name, name) == 0)
+			return;
+	add_header(head, name, value);
+}
+
 static void build_head(struct strbuf *head, const struct response *res, const struct request *req)
 {
 	strbuf_addf(head, "Status: %d %s\r\n", res->status, reason_of(res->status));
 	if (res->status != 204) {
 		if (res->body.len > 0)
-			add_header(head, "Content-Type", res->content_type);
+			add_default(head, res, "Content-Type", res->content_type);
 		strbuf_addf(head, "Content-Length: %zu\r\n", res->body.len);
 	}
 	add_header(head, "X-Request-Id", req->id);
-	add_header(head, "Cache-Control", "no-store");
+	add_default(head, res, "Cache-Control", "no-store");
 	add_header(head, "X-Content-Type-Options", "nosniff");
 	for (size_t i = 0; i < res->headers_count; i++)
 		add_header(head, res->headers[i].name, res->headers[i].value);
@@ -146,7 +156,7 @@ static void build_head(struct strbuf *head, const struct response *res, const st
 
 int response_send(struct response *res, struct request *req, int64_t *out_bytes, struct err *err)
 {
-	AUTO(strbuf) head = STRBUF(16384);
+	AUTO(strbuf) head = STRBUF(RESPONSE_HEADERS * (LIMIT_HEADER_VALUE + 64));
 	bool with_body = req->method != METHOD_HEAD && res->status != 204;
 
 	*out_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/strbuf.h"
+#include "limits.h"
 
 #include <json-c/json.h>
 
@@ -15,7 +16,7 @@ struct response {
 	struct strbuf body;
 	struct {
 		const char *name; /* literal */
-		char value[256];
+		char value[LIMIT_HEADER_VALUE];
 	} headers[RESPONSE_HEADERS];
 	size_t headers_count;
 	bool sent;
@@ -24,7 +25,8 @@ struct response {
 /* max bounds the body. */
 void response_init(struct response *res, size_t max);
 void response_clear(struct response *res);
-/* Values with control characters are refused (programming error: the header is dropped). */
+/* Values with control characters are refused (programming error: the header is dropped). A
+ * Cache-Control or Content-Type set here goes in place of the usual one, and without a body too. */
 void response_header(struct response *res, const char *name, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 /* Sets status and a JSON body (borrowed). */

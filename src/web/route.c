@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "web/response.h"
 
 #include <ctype.h>
@@ -15,11 +16,13 @@
 /* Most that a redirect's target may need: each byte of a path as %XX. */
 #define LOCATION_BYTES (sizeof(((struct response *)0)->headers[0].value) - 1)
 
-/* Copies what {} matched; false when it's too long to be any id of ours. */
+/* Copies what {} matched. What is too long to be any id of ours stays too long to be one when it
+ * is cut, so that the handler says what is wrong with it. */
 static bool take_arg(struct request *req, size_t index, const char *text, size_t len)
 {
-	if (index >= ARRAY_SIZE(req->route_args) || len == 0 || len >= sizeof(req->route_args[0]))
+	if (index >= ARRAY_SIZE(req->route_args) || len == 0)
 		return false;
+	len = utf8_cut(text, len, MIN(len, sizeof(req->route_args[0]) - 1));
 	memcpy(req->route_args[index], text, len);
 	req->route_args[index][len] = '\0';
 	return true;

@@ -9,8 +9,10 @@ struct response;
 /* What a request costs by stage, for the access line; filled by handlers. */
 struct route_times {
 	int64_t queue_ms, start_ms, run_ms, collect_ms; /* -1: stage not reached */
-	char outcome[24];	      /* job status: ok, error, timeout...; empty: none */
-	char container[13];	      /* short id */
+	char outcome[24];   /* job status: ok, error, timeout...; empty: none */
+	char container[13]; /* short id */
+	char note[640];	    /* of a trouble that the answer survives, for the operator's log; empty:
+			       none */
 	struct json_object *problems; /* detail list of a 422, owned, ends with the request */
 };
 

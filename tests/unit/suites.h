@@ -18,6 +18,7 @@
 	X(base_strbuf)                                                                             \
 	X(base_utf8)                                                                               \
 	X(wire_base64)                                                                             \
+	X(wire_disposition)                                                                        \
 	X(wire_dstream)                                                                            \
 	X(wire_frame)                                                                              \
 	X(wire_framer)                                                                             \
@@ -27,6 +28,7 @@
 	X(wire_schema)                                                                             \
 	X(wire_sha256)                                                                             \
 	X(web_channel)                                                                             \
+	X(web_origin)                                                                              \
 	X(web_request)                                                                             \
 	X(web_response)                                                                            \
 	X(web_route)                                                                               \
@@ -46,6 +48,7 @@
 	X(api_endings)                                                                             \
 	X(api_execute)                                                                             \
 	X(api_fields)                                                                              \
+	X(api_files)                                                                               \
 	X(proc_filter)                                                                             \
 	X(proc_keeper)                                                                             \
 	X(proc_setup)

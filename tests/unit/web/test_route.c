@@ -63,10 +63,10 @@ START_TEST(refuses_other_paths)
 		ck_assert_int_eq(err.code, ERR_NOT_FOUND);
 		ck_assert_str_eq(allow, "");
 	}
-	memset(longest + 10, 'a', 128);
-	ck_assert_ptr_null(find(METHOD_GET, longest));
-	longest[10 + 127] = '\0';
+	/* Too long for any id: its handler says so. */
+	memset(longest + 10, 'a', 180);
 	ck_assert_ptr_eq(find(METHOD_GET, longest), &table[2]);
+	ck_assert_uint_eq(strlen(req.route_args[0]), 127);
 }
 END_TEST
 

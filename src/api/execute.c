@@ -49,8 +49,7 @@ static struct frame_job frame_of(const struct execute *ex)
 		.output_bytes = (uint64_t)ex->output_bytes,
 		.cpu_time_s = (uint32_t)ex->cpu_time_s,
 		.files_max = (uint32_t)conf->max_output_files,
-		.files_bytes = MIN((uint64_t)conf->max_output_files_mb << 20,
-				   (uint64_t)LIMIT_INLINE_BYTES),
+		.files_bytes = (uint64_t)conf->max_output_files_mb << 20,
 		.file_bytes = file_mb << 20,
 		.show_last = ex->fields.show_last,
 		.main_name = ex->inputs[0].path,
@@ -83,9 +82,23 @@ static int run_program(struct execute *ex, struct request *req, struct route_tim
 	times->run_ms = ex->result.run_ms;
 	times->collect_ms = ex->result.collect_ms;
 	snprintf(times->outcome, sizeof(times->outcome), "%s", execute_status(ex));
+	if (ex->output.trouble.code != ERR_NONE)
+		snprintf(times->note, sizeof(times->note), "a job's file was not stored: %s (%s)",
+			 ex->output.trouble.text, ex->output.trouble.cause);
 	if (ex->result.client_gone)
 		return err_set(err, ERR_CLIENT_GONE, "the client left while its program ran");
 	return 0;
+}
+
+/* From here on the files are the client's: an answer that is lost on its way is not known here. */
+static int answer(struct execute *ex, struct request *req, struct response *res, struct err *err)
+{
+	int rc =
+		request_wants_html(req) ? execute_page(ex, res, err) : execute_answer(ex, res, err);
+
+	response_header(res, "Vary", "Accept");
+	ex->output.kept = rc == 0;
+	return rc;
 }
 
 int api_execute(struct request *req, struct response *res, struct route_times *times,
@@ -98,7 +111,7 @@ int api_execute(struct request *req, struct response *res, struct route_times *t
 	if (execute_read(&ex, req, times, err) == 0 && execute_check(&ex, err) == 0 &&
 	    execute_stage(&ex, err) == 0 && take_container(&ex, req, times, err) == 0 &&
 	    run_program(&ex, req, times, err) == 0)
-		rc = execute_answer(&ex, res, err);
+		rc = answer(&ex, req, res, err);
 	execute_clear(&ex);
 	return rc;
 }

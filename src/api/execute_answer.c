@@ -23,6 +23,8 @@ static const char marker[] = "\n...[truncated]";
  */
 #define FIXED_BYTES ((size_t)LIMIT_SKIPPED * (6 * LIMIT_PATH_BYTES + 64) + 16384)
 #define IGNORED_NAME_BYTES 64
+/* One file: its path escaped, id, hash, type, numbers and names of members. */
+#define FILE_BYTES (2 * LIMIT_PATH_BYTES + LIMIT_MIME_TYPE_BYTES + 512)
 
 /* The time limit ended the program: the guest says so, or the guest fell silent until then. */
 static bool timed_out(const struct execute *ex)
@@ -74,8 +76,7 @@ static void signal_name(int number, char *out, size_t max)
 		snprintf(out, max, "signal %d", number);
 }
 
-/* One sentence where exit code and status leave a question; false: none. */
-static bool explain(const struct execute *ex, char *out, size_t max)
+bool execute_explain(const struct execute *ex, char *out, size_t max)
 {
 	const struct frame_exit *e = &ex->result.exit;
 	const char *cut =
@@ -108,11 +109,12 @@ static bool explain(const struct execute *ex, char *out, size_t max)
 	return true;
 }
 
-/* Bytes as text: valid UTF-8 within the cap, with the marker at its end if anything is missing.
- * Returns whether it is. */
-static bool render_text(const struct strbuf *raw, bool more, size_t cap, struct strbuf *out)
+bool execute_text(const struct execute *ex, const struct strbuf *raw, uint64_t total,
+		  struct strbuf *out)
 {
+	size_t cap = (size_t)ex->output_bytes;
 	size_t keep = cap > MARKER_BYTES ? cap - MARKER_BYTES : 0;
+	bool more = total > raw->len;
 
 	strbuf_init(out, 3 * raw->len + 3 + MARKER_BYTES);
 	utf8_scrub(out, raw->buf, raw->len, !more);
@@ -137,7 +139,7 @@ static bool add_stream(const struct execute *ex, struct strbuf *body, const char
 		strbuf_addch(body, '"');
 		return more;
 	}
-	more = render_text(raw, more, (size_t)ex->output_bytes, &text);
+	more = execute_text(ex, raw, total, &text);
 	member_text(body, name, text.buf, text.len);
 	return more;
 }
@@ -154,18 +156,29 @@ static void add_verdict(const struct execute *ex, struct strbuf *body)
 	member_bool(body, "timed_out", timed_out(ex));
 	member_int(body, "duration_ms", r->lost ? r->run_ms : (int64_t)(r->exit.wall_us / 1000));
 	member_str(body, "status", execute_status(ex));
-	member_str(body, "message", explain(ex, text, sizeof(text)) ? text : NULL);
+	member_str(body, "message", execute_explain(ex, text, sizeof(text)) ? text : NULL);
 	signal_name(signal_of(&r->exit), name, sizeof(name));
 	member_str(body, "signal", signal_of(&r->exit) && !timed_out(ex) ? name : NULL);
 	member_bool(body, "oom_killed", r->exit.oom || r->exit.cause == FRAME_CAUSE_OOM);
 }
 
-static void add_files(struct execute *ex, struct strbuf *body)
+static void add_files(const struct execute *ex, struct strbuf *body)
 {
 	member_open(body, "files", '[');
-	strbuf_add(body, ex->output.json.buf, ex->output.json.len);
+	for (size_t i = 0; i < ex->output.count; i++) {
+		const struct blob *file = &ex->output.files[i];
+
+		strbuf_addstr(body, i > 0 ? ",{" : "{");
+		member_str(body, "path", file->name);
+		member_str(body, "kind", "file");
+		member_str(body, "file_id", file->id);
+		member_int(body, "size_bytes", file->size);
+		member_str(body, "mime_type", file->mime);
+		member_str(body, "sha256", file->sha256);
+		member_milli(body, "expires_at", file->expires_ms);
+		strbuf_addch(body, '}');
+	}
 	strbuf_addch(body, ']');
-	execute_output_clear(&ex->output);
 }
 
 static void add_usage(const struct execute *ex, struct strbuf *body)
@@ -201,18 +214,6 @@ static void add_limits(const struct execute *ex, struct strbuf *body)
 	strbuf_addch(body, '}');
 }
 
-static const char *skip_reason(enum frame_skip reason)
-{
-	static const char *const names[] = {
-		[FRAME_SKIP_LINK] = "link",	      [FRAME_SKIP_SPECIAL] = "special",
-		[FRAME_SKIP_TOO_LARGE] = "too_large", [FRAME_SKIP_TOO_MANY] = "too_many",
-		[FRAME_SKIP_TOTAL] = "too_large",     [FRAME_SKIP_UNREADABLE] = "unreadable",
-		[FRAME_SKIP_NAME] = "bad_name",	      [FRAME_SKIP_DEPTH] = "too_deep",
-	};
-
-	return names[reason];
-}
-
 static void add_skipped(const struct execute *ex, struct strbuf *body)
 {
 	const struct run_result *r = &ex->result;
@@ -221,7 +222,7 @@ static void add_skipped(const struct execute *ex, struct strbuf *body)
 	for (size_t i = 0; i < r->skipped_count; i++) {
 		strbuf_addstr(body, i > 0 ? ",{" : "{");
 		member_str(body, "path", r->skipped[i].path);
-		member_str(body, "reason", skip_reason(r->skipped[i].reason));
+		member_str(body, "reason", r->skipped[i].reason);
 		strbuf_addch(body, '}');
 	}
 	strbuf_addch(body, ']');
@@ -267,7 +268,7 @@ static void add_ignored(const struct execute *ex, struct strbuf *body)
 static size_t answer_bytes(const struct execute *ex)
 {
 	return 6 * (ex->result.out.len + ex->result.err.len + 2 * (MARKER_BYTES + 3)) +
-	       ex->output.json.len + FIXED_BYTES;
+	       ex->output.count * FILE_BYTES + FIXED_BYTES;
 }
 
 int execute_answer(struct execute *ex, struct response *res, struct err *err)

@@ -33,8 +33,10 @@ static const struct schema_row file_rows[] = {
 	  .offset = AT(execute_file, content_base64),
 	  .max = ANY_SIZE },
 	{ .name = "file_id",
-	  .type = SCHEMA_LATER,
-	  .help = "stored files are not available yet; send content or content_base64 instead" },
+	  .type = SCHEMA_STRING,
+	  .flags = SCHEMA_NULLABLE,
+	  .offset = AT(execute_file, file_id),
+	  .max = ANY_SIZE },
 };
 static const struct schema file_schema = { file_rows, ARRAY_SIZE(file_rows),
 					   sizeof(struct execute_file) };
@@ -154,8 +156,7 @@ static const struct schema_row rows[] = {
 	  .type = SCHEMA_LATER,
 	  .help = "folders of the operator are not available yet; send files instead" },
 };
-static const struct schema fields_schema = { rows, ARRAY_SIZE(rows),
-					     sizeof(struct execute_fields) };
+const struct schema execute_schema = { rows, ARRAY_SIZE(rows), sizeof(struct execute_fields) };
 
 void execute_init(struct execute *ex)
 {
@@ -164,7 +165,7 @@ void execute_init(struct execute *ex)
 				.env = STRBUF(LIMIT_ENV_BYTES) };
 	ex->fields.timeout_ms = conf->default_timeout_ms;
 	ex->fields.show_last = true;
-	execute_output_init(&ex->output, (uint64_t)conf->max_output_files);
+	execute_output_init(&ex->output);
 }
 
 void execute_clear(struct execute *ex)
@@ -174,15 +175,17 @@ void execute_clear(struct execute *ex)
 	execute_output_clear(&ex->output);
 	for (size_t i = 0; i < ex->inputs_count; i++) {
 		free((char *)ex->inputs[i].path);
+		auto_close(&ex->inputs[i].fd);
 		strbuf_clear(&ex->contents[i]);
 	}
+	execute_form_clear(ex);
 	free(ex->inputs);
 	free(ex->contents);
 	free(ex->args);
 	strbuf_clear(&ex->argv);
 	strbuf_clear(&ex->env);
 	json_object_put(ex->ignored);
-	schema_clear(&fields_schema, &ex->fields);
+	schema_clear(&execute_schema, &ex->fields);
 }
 
 /* Keeps the client's own spelling, so that no number changes on its way through a parser. */
@@ -209,25 +212,33 @@ static int not_an_object(struct json_object *value, struct schema_problems *prob
 	return err_set(err, ERR_INVALID, "%s", text);
 }
 
-int execute_read(struct execute *ex, struct request *req, struct route_times *times,
-		 struct err *err)
+int execute_take_fields(struct execute *ex, struct json_object *tree, struct route_times *times,
+			struct err *err)
 {
 	struct schema_problems problems = { 0 };
-	AUTO(strbuf) body = STRBUF((size_t)conf->max_request_bytes);
-	AUTO_JSON *tree = NULL;
 	int rc;
 
-	if (request_body(req, &body, conf->max_request_bytes, "MAX_REQUEST_BYTES", err) ||
-	    json_load(body.buf, body.len, &tree, err))
-		return -1;
 	if (json_object_is_type(tree, json_type_object))
-		rc = schema_fill(&fields_schema, tree, &ex->fields, &problems, err);
+		rc = schema_fill(&execute_schema, tree, &ex->fields, &problems, err);
 	else
 		rc = not_an_object(tree, &problems, err);
 	times->problems = json_object_get(problems.list);
 	ex->ignored = json_object_get(problems.ignored);
 	schema_problems_clear(&problems);
-	if (rc == 0)
-		keep_args(ex, &body);
 	return rc;
+}
+
+int execute_read(struct execute *ex, struct request *req, struct route_times *times,
+		 struct err *err)
+{
+	AUTO(strbuf) body = STRBUF((size_t)conf->max_request_bytes);
+	AUTO_JSON *tree = NULL;
+
+	if (request_content_is(req, "multipart/form-data"))
+		return execute_form_read(ex, req, times, err);
+	if (request_body(req, &body, conf->max_request_bytes, "MAX_REQUEST_BYTES", err) ||
+	    json_load(body.buf, body.len, &tree, err) || execute_take_fields(ex, tree, times, err))
+		return -1;
+	keep_args(ex, &body);
+	return 0;
 }

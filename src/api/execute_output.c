@@ -1,100 +1,84 @@
 /*
- * The files of a program on their way into the answer: hashed, typed, and written as base64 JSON
- * while they come, so that no file is held twice. Driven by run_job through a run_sink; a file that
- * does not come whole leaves no trace.
+ * The files of a program on their way into the store, where the answer's ids point to. Driven by
+ * run_job through a run_sink: counted, hashed and typed while they come, never held. A file that
+ * does not come whole leaves no trace, and neither do any if the client is not there to be told.
  */
+#include "api/api.h"
 #include "api/execute.h"
-#include "api/members.h"
+#include "base/alloc.h"
 #include "base/err.h"
-#include "store/mime.h"
-#include "wire/base64.h"
+#include "conf.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-/* JSON around one content: escaped path, hash, type, names of members. */
-#define ENTRY_BYTES (2 * LIMIT_PATH_BYTES + 512)
-
-void execute_output_init(struct execute_output *o, uint64_t files_max)
+void execute_output_init(struct execute_output *o)
 {
-	memset(o, 0, sizeof(*o));
-	strbuf_init(&o->json, (LIMIT_INLINE_BYTES / 3 + 1) * 4 + files_max * ENTRY_BYTES);
+	*o = (struct execute_output){ .write = BLOB_WRITE_INIT };
 }
 
 void execute_output_clear(struct execute_output *o)
 {
-	strbuf_clear(&o->json);
+	blob_write_clear(&o->write);
+	for (size_t i = 0; i < o->count; i++) {
+		if (!o->kept)
+			(void)blob_discard(api_store(), API_TENANT, o->files[i].id, NULL);
+		blob_clear(&o->files[i]);
+	}
+	free(o->files);
+	execute_output_init(o);
 }
 
+/* Keeps the first failure that is no answer to what the program did. */
+static int failed(struct execute_output *o, const struct err *err)
+{
+	if (err_info(err->code)->status >= 500 && o->trouble.code == ERR_NONE)
+		o->trouble = *err;
+	return -1;
+}
+
+/* What an upload may not be, a program may still write. */
 static int output_begin(void *arg, const char *path, uint64_t size, struct err *err)
 {
 	struct execute_output *o = arg;
+	const struct blob_rules rules = { .max_bytes = (int64_t)size,
+					  .max_name = "the size that was announced",
+					  .ttl_ms = conf->file_ttl_s * 1000 };
 
-	if (size > LIMIT_INLINE_BYTES - o->total)
-		return err_set(err, ERR_TOO_LARGE, "output files have more than %d bytes together",
-			       LIMIT_INLINE_BYTES);
-	o->total += size;
-	o->start = o->json.len;
-	o->head_len = o->rest_len = 0;
-	sha256_init(&o->sha);
-	if (o->json.len > 0)
-		strbuf_addch(&o->json, ',');
-	strbuf_addch(&o->json, '{');
-	member_str(&o->json, "path", path);
-	member_str(&o->json, "kind", "file");
-	member_int(&o->json, "size_bytes", (int64_t)size);
-	member_open(&o->json, "content_base64", '"');
-	return 0;
-}
-
-static void encode(struct execute_output *o, const uint8_t *data, size_t len)
-{
-	while (o->rest_len > 0 && len > 0) {
-		o->rest[o->rest_len++] = *data++;
-		len--;
-		if (o->rest_len == sizeof(o->rest)) {
-			base64_encode(&o->json, o->rest, sizeof(o->rest));
-			o->rest_len = 0;
-		}
-	}
-	base64_encode(&o->json, data, len - len % 3);
-	memcpy(o->rest + o->rest_len, data + (len - len % 3), len % 3);
-	o->rest_len += len % 3;
+	if (size > (uint64_t)conf->max_file_mb << 20)
+		return err_set(err, ERR_TOO_LARGE, "the file is over MAX_FILE_SIZE_MB");
+	if (blob_write_open(&o->write, api_store(), API_TENANT, path, &rules, err) == 0)
+		return 0;
+	blob_write_clear(&o->write);
+	return failed(o, err);
 }
 
 static int output_data(void *arg, const void *data, size_t len, struct err *err)
 {
 	struct execute_output *o = arg;
-	size_t head = MIN(len, sizeof(o->head) - o->head_len);
-	(void)err;
 
-	memcpy(o->head + o->head_len, data, head);
-	o->head_len += head;
-	sha256_add(&o->sha, data, len);
-	encode(o, data, len);
-	return 0;
+	return blob_write_add(&o->write, data, len, err) < 0 ? failed(o, err) : 0;
 }
 
 static int output_end(void *arg, struct err *err)
 {
 	struct execute_output *o = arg;
-	char hex[SHA256_HEX];
 
-	base64_encode(&o->json, o->rest, o->rest_len);
-	strbuf_addch(&o->json, '"');
-	member_str(&o->json, "mime_type", mime_of(o->head, o->head_len));
-	sha256_hex(&o->sha, hex);
-	member_str(&o->json, "sha256", hex);
-	strbuf_addch(&o->json, '}');
-	return strbuf_ok(&o->json)
-		       ? 0
-		       : err_set(err, ERR_TOO_LARGE, "the output files do not fit into the answer");
+	if (o->count == o->room) {
+		o->room = 2 * o->room + 8;
+		o->files = xrealloc(o->files, o->room * sizeof(*o->files));
+	}
+	if (blob_write_commit(&o->write, &o->files[o->count], err) < 0)
+		return failed(o, err);
+	o->count++;
+	blob_write_clear(&o->write);
+	return 0;
 }
 
 static void output_abort(void *arg)
 {
 	struct execute_output *o = arg;
 
-	strbuf_cut(&o->json, o->start);
+	blob_write_clear(&o->write);
 }
 
 struct run_sink execute_output_sink(struct execute_output *o)

@@ -29,7 +29,7 @@ struct run_job {
 /* What comes back. All strings and buffers are owned; end with run_result_clear. */
 struct run_skip {
 	char *path;
-	enum frame_skip reason;
+	const char *reason; /* one word, literal: "link", "too_large", "store_full"... */
 };
 struct run_result {
 	struct frame_exit exit;
@@ -45,7 +45,7 @@ struct run_result {
 };
 
 /* Where files of the program go as they come. Every function returns 0 or -1 with err: then the
- * rest of that file is dropped and it counts as skipped. */
+ * rest of that file is dropped and it counts as skipped, for the reason that err's code says. */
 struct run_sink {
 	int (*begin)(void *arg, const char *path, uint64_t size, struct err *err);
 	int (*data)(void *arg, const void *data, size_t len, struct err *err);

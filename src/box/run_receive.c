@@ -16,7 +16,34 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static void skip_file(struct run *r, const char *path, size_t len, enum frame_skip reason)
+static const char *guest_reason(enum frame_skip reason)
+{
+	static const char *const words[] = {
+		[FRAME_SKIP_LINK] = "link",	      [FRAME_SKIP_SPECIAL] = "special",
+		[FRAME_SKIP_TOO_LARGE] = "too_large", [FRAME_SKIP_TOO_MANY] = "too_many",
+		[FRAME_SKIP_TOTAL] = "too_large",     [FRAME_SKIP_UNREADABLE] = "unreadable",
+		[FRAME_SKIP_NAME] = "bad_name",	      [FRAME_SKIP_DEPTH] = "too_deep",
+	};
+
+	return words[reason];
+}
+
+/* Why the sink did not take a file. */
+static const char *sink_reason(const struct err *refused)
+{
+	switch (refused->code) {
+	case ERR_TOO_LARGE:
+		return "too_large";
+	case ERR_STORE_FULL:
+		return "store_full";
+	case ERR_BAD_NAME:
+		return "bad_name";
+	default:
+		return "store_failed";
+	}
+}
+
+static void skip_file(struct run *r, const char *path, size_t len, const char *reason)
 {
 	struct run_result *out = r->out;
 
@@ -30,7 +57,7 @@ static void skip_file(struct run *r, const char *path, size_t len, enum frame_sk
 }
 
 /* The file that comes does not come whole. */
-static void drop_file(struct run *r, enum frame_skip reason)
+static void drop_file(struct run *r, const char *reason)
 {
 	if (r->file_taken)
 		r->sink->abort(r->sink->arg);
@@ -52,7 +79,7 @@ void run_give_up(struct run *r, const char *why)
 		break;
 	case RUN_FILE:
 		if (r->file_taken)
-			drop_file(r, FRAME_SKIP_UNREADABLE);
+			drop_file(r, guest_reason(FRAME_SKIP_UNREADABLE));
 		/* fall through */
 	case RUN_FILES:
 		r->out->collect_ms = clock_ms() - r->phase_ms;
@@ -177,7 +204,7 @@ static bool on_file(struct run *r, struct frame_in *in)
 	r->phase = RUN_FILE;
 	r->file_taken = r->sink->begin(r->sink->arg, r->file, size, &refused) == 0;
 	if (!r->file_taken)
-		skip_file(r, path, len, FRAME_SKIP_TOO_LARGE);
+		skip_file(r, path, len, sink_reason(&refused));
 	return true;
 }
 
@@ -189,7 +216,7 @@ static bool on_data(struct run *r, const uint8_t *data, size_t len)
 		return false;
 	r->file_left -= len;
 	if (r->file_taken && r->sink->data(r->sink->arg, data, len, &refused))
-		drop_file(r, FRAME_SKIP_TOO_LARGE);
+		drop_file(r, sink_reason(&refused));
 	return true;
 }
 
@@ -200,7 +227,7 @@ static bool on_end(struct run *r, size_t len)
 	if (r->phase != RUN_FILE || r->file_left != 0 || len != 0)
 		return false;
 	if (r->file_taken && r->sink->end(r->sink->arg, &refused))
-		drop_file(r, FRAME_SKIP_TOO_LARGE);
+		drop_file(r, sink_reason(&refused));
 	r->file_taken = false;
 	r->phase = RUN_FILES;
 	return true;
@@ -218,7 +245,7 @@ static bool on_skip(struct run *r, struct frame_in *in)
 	    reason > FRAME_SKIP_DEPTH)
 		return false;
 	utf8_scrub(&clean, path, MIN(len, (uint32_t)LIMIT_PATH_BYTES), true);
-	skip_file(r, clean.buf, clean.len, (enum frame_skip)reason);
+	skip_file(r, clean.buf, clean.len, guest_reason((enum frame_skip)reason));
 	return true;
 }
 

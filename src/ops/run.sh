@@ -43,11 +43,36 @@ first_job() {
 	esac
 }
 
+# member NAME: the value of the first member of that name in the JSON on stdin, if it is a string.
+member() {
+	sed -n 's/.*"'"$1"'": *"\([^"]*\)".*/\1/p' | head -n 1
+}
+
+# A file goes up, through a job, and comes back.
+first_file() {
+	answer=$(printf 'a,b\n1,2\n' | get -F 'file=@-;filename=data.csv' "$ADDRESS/v1/files") ||
+		fail "no answer from $ADDRESS/v1/files"
+	say "$answer"
+	given=$(say "$answer" | member file_id)
+	answer=$(get -H 'Content-Type: application/json' -d '{"files": [{"path": "in/data.csv", "file_id": "'"$given"'"}],
+		"code": "open('"'out.csv', 'w').write(open('in/data.csv').read().upper()"')"}' "$ADDRESS/v1/execute") ||
+		fail "no answer from $ADDRESS/v1/execute"
+	say "$answer"
+	# Only the new file has an id in the answer.
+	made=$(say "$answer" | member file_id)
+	[ "$(get "$ADDRESS/v1/files/$made")" = "$(printf 'A,B\n1,2')" ] || fail "the file of the first job didn't come back"
+	for id in "$given" "$made"; do
+		get -f -X DELETE "$ADDRESS/v1/files/$id" || fail "the file $id can't be deleted"
+	done
+}
+
 addresses() {
 	cat <<-TXT
 
 		Belljar runs.
+		  in a browser    $ADDRESS/
 		  run a program   curl -d '{"code": "print(6 * 7)"}' -H 'Content-Type: application/json' $ADDRESS/v1/execute
+		  store a file    curl -F file=@name $ADDRESS/v1/files
 		  health          $ADDRESS/health
 		  engine          $ADDRESS/v1/docker/status
 		  logs            $LOG_DIR and $RUN_DIR/nginx/logs
@@ -73,6 +98,8 @@ start() {
 	wait_answer
 	stage "first job"
 	first_job
+	stage "first file"
+	first_file
 	stage "done"
 	addresses
 }

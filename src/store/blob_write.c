@@ -156,6 +156,29 @@ int blob_write_add(struct blob_write *w, const void *data, size_t len, struct er
 	return write_all(w, data, len, err);
 }
 
+/* What was claimed ahead goes back: the content's size on disk becomes its true one. */
+static int trim(struct blob_write *w, struct quota *q, struct err *err)
+{
+	if (ftruncate(w->fd, w->blob.size) < 0)
+		return store_failed(err, errno, "ftruncate");
+	quota_add(q, w->blob.size - w->claimed, 0, NULL);
+	w->claimed = w->blob.size;
+	return 0;
+}
+
+int blob_write_settle(struct blob_write *w, struct err *err)
+{
+	AUTO(quota) q = QUOTA_INIT;
+
+	if (find_type(w, err) < 0)
+		return -1;
+	if (w->claimed == w->blob.size)
+		return 0;
+	if (quota_lock(&q, w->store, w->tenant, err) < 0 || trim(w, &q, err) < 0)
+		return -1;
+	return quota_save(&q, err);
+}
+
 /* What the description needs, and the description, in the folder that is still below tmp. */
 static int describe(struct blob_write *w, int dir_fd, struct err *err)
 {
@@ -184,12 +207,8 @@ static int publish(struct blob_write *w, int tmp_fd, struct err *err)
 
 	if (shelf_fd < 0)
 		return store_failed(err, errno, "the folder of two digits");
-	if (quota_lock(&q, w->store, w->tenant, err) < 0)
+	if (quota_lock(&q, w->store, w->tenant, err) < 0 || trim(w, &q, err) < 0)
 		return -1;
-	if (ftruncate(w->fd, w->blob.size) < 0)
-		return store_failed(err, errno, "ftruncate");
-	quota_add(&q, w->blob.size - w->claimed, 0, NULL);
-	w->claimed = w->blob.size;
 	if (renameat(tmp_fd, w->blob.id, shelf_fd, w->blob.id) < 0)
 		sys = errno;
 	/* Whether the file has moved or not, its size has changed. Failure only makes the next one

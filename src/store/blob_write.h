@@ -51,6 +51,12 @@ int blob_write_open(struct blob_write *w, const struct store *s, const char *ten
 /* ERR_TOO_LARGE over max_bytes, ERR_MEDIA_TYPE as soon as the type is known, ERR_STORE_FULL. After
  * a failure only clear makes sense. */
 int blob_write_add(struct blob_write *w, const void *data, size_t len, struct err *err);
+/*
+ * After the last byte, for who wants to read w->fd before the commit or instead of one: finds the
+ * type and cuts the content, claimed ahead until now, to blob.size. ERR_MEDIA_TYPE, ERR_BUSY. To
+ * clear or to commit is what may follow.
+ */
+int blob_write_settle(struct blob_write *w, struct err *err);
 /* The file is there, whole, when this returns 0; *out (may be NULL) is the caller's, who ends it
  * with blob_clear. */
 int blob_write_commit(struct blob_write *w, struct blob *out, struct err *err);

@@ -32,9 +32,10 @@ static void spawn(struct front *f, struct service *s, const char *const *extra)
 	AUTO_FREE char *dir = xasprintf("NGINX_DIR=%s", f->dir);
 	AUTO_FREE char *run = xasprintf("RUN_DIR=%s", s->run_dir);
 	AUTO_FREE char *user = xasprintf("SERVICE_USER=%s", tool_service_user());
-	const char *env[ENV_MAX] = { port, dir, run, user, "HOST=127.0.0.1" };
-	for (size_t i = 0; extra && extra[i] && i + 6 < ENV_MAX; i++)
-		env[5 + i] = extra[i];
+	AUTO_FREE char *files = xasprintf("FILE_STORAGE_DIR=%s/files", s->dir);
+	const char *env[ENV_MAX] = { port, dir, run, user, files, "HOST=127.0.0.1" };
+	for (size_t i = 0; extra && extra[i] && i + 7 < ENV_MAX; i++)
+		env[6 + i] = extra[i];
 	f->pid = tool_spawn(&(struct tool_child){
 		.argv = (const char *const[]){ "sh", script, "foreground", NULL },
 		.env = env,

@@ -173,6 +173,12 @@ void service_call(struct service *s, const char *method, const char *uri, const 
 	fcgi_call(s->fcgi, &r, out, CALL_MS);
 }
 
+bool service_stored(const struct service *s, const char *id, struct strbuf *out)
+{
+	AUTO_FREE char *path = xasprintf("%s/files/local/%.2s/%s/content", s->dir, id, id);
+	return tool_read(path, out);
+}
+
 char *service_body(const char *code, const char *more)
 {
 	struct json_object *text = json_object_new_string(code);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/strbuf.h"
 
 #include <json-c/json.h>
 #include <sys/types.h>
@@ -54,6 +55,9 @@ void service_execute(struct service *s, const char *code, const char *more, stru
 void service_begin(struct service *s, const char *code, const char *more, struct fcgi *out);
 /* The body that service_try sends; the caller's. */
 char *service_body(const char *code, const char *more);
+
+/* The content of a stored file, read from the store's folder; false: there is none. */
+bool service_stored(const struct service *s, const char *id, struct strbuf *out);
 
 /* Pids of the live processes of a role ("worker", "keeper", "janitor"); how many (at most max
  * written). */

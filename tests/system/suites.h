@@ -23,3 +23,4 @@ Suite *suite_cgi(void);
 Suite *suite_memory(void);
 Suite *suite_store(void);
 Suite *suite_engine(void);
+Suite *suite_browser(void);

@@ -7,7 +7,6 @@
 #include "suites.h"
 #include "support/answer.h"
 #include "support/service.h"
-#include "wire/base64.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ static struct service svc;
 
 static void setup(void)
 {
-	service_up(&svc, (const char *const[]){ "MAX_OUTPUT_FILES=8", NULL });
+	service_up(&svc, (const char *const[]){ "MAX_OUTPUT_FILES=8", "MAX_OUTPUT_FILES_MB=16", NULL });
 }
 
 static void teardown(void)
@@ -26,17 +25,16 @@ static void teardown(void)
 	service_clear(&svc);
 }
 
-/* The returned file at path, decoded; ends the test when it isn't there. */
+/* The returned file at path, as it is stored; ends the test when it isn't there. */
 static char *file_text(const struct answer *a, const char *path)
 {
 	struct json_object *row = answer_find(a, "files", "path", path);
 	AUTO(strbuf) text = STRBUF(ANSWER_MAX);
 	if (!row)
 		answer_fail(a, __FILE__, __LINE__, "no file %s", path);
-	struct json_object *o = answer_json_get(row, "content_base64");
-	if (!o ||
-	    !base64_decode(&text, json_object_get_string(o), (size_t)json_object_get_string_len(o)))
-		answer_fail(a, __FILE__, __LINE__, "content_base64 of %s is no base64", path);
+	const char *id = json_object_get_string(answer_json_get(row, "file_id"));
+	if (!id || !service_stored(&svc, id, &text))
+		answer_fail(a, __FILE__, __LINE__, "%s isn't in the store", path);
 	if (json_object_get_int64(answer_json_get(row, "size_bytes")) != (int64_t)text.len)
 		answer_fail(a, __FILE__, __LINE__, "size_bytes of %s isn't its size", path);
 	return xstrndup(text.buf, text.len);
@@ -60,6 +58,19 @@ static void want_skipped(const struct answer *a, const char *path)
 	struct json_object *row = answer_find(a, "skipped", "path", path);
 	if (!row || !json_object_get_string_len(answer_json_get(row, "reason")))
 		answer_fail(a, __FILE__, __LINE__, "%s is not in skipped with a reason", path);
+}
+
+/* No returned file holds lines of /etc/passwd. */
+static void want_nothing_of_the_image(const struct answer *a)
+{
+	size_t count = json_object_array_length(answer_get(a, "files"));
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *row = json_object_array_get_idx(answer_get(a, "files"), i);
+		AUTO_FREE char *text =
+			file_text(a, json_object_get_string(answer_json_get(row, "path")));
+		if (strstr(text, "root:x"))
+			answer_fail(a, __FILE__, __LINE__, "a file of the image came back");
+	}
 }
 
 #define UNICODE_NAME "Relev\xc3\xa9 \xe2\x80\x93 \xc3\xa9t\xc3\xa9 (v1).csv"
@@ -139,7 +150,7 @@ START_TEST(new_and_changed_files_come_back)
 		"import os\n"
 		"open('new.txt', 'w').write('n\xc3\xa9w')\n"
 		"os.makedirs('out/deep/er')\n"
-		"open('out/deep/er/x', 'wb').write(b'\\xff\\x00')\n"
+		"open('out/deep/er/x', 'wb').write(b'\\xff')\n"
 		"open('empty', 'w')\n"
 		"open('changed', 'w').write('B')\n"
 		"open('same', 'w').write('A')\n"
@@ -154,9 +165,7 @@ START_TEST(new_and_changed_files_come_back)
 	want_file(&a, "new.txt", "n\xc3\xa9w");
 	want_file(&a, "changed", "B");
 	want_file(&a, "empty", "");
-	struct json_object *deep = answer_find(&a, "files", "path", "out/deep/er/x");
-	WANT(&a, deep && strcmp(json_object_get_string(answer_json_get(deep, "content_base64")),
-				"/wA=") == 0);
+	want_file(&a, "out/deep/er/x", "\xff");
 	want_files(&a, 4);
 	WANT(&a, json_object_array_length(answer_get(&a, "skipped")) == 0);
 }
@@ -172,7 +181,9 @@ START_TEST(a_file_has_its_facts)
 	WANT_STR(&a, "files.0.mime_type", "text/plain");
 	WANT_STR(&a, "files.0.sha256",
 		 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	WANT_STR(&a, "files.0.content_base64", "YWJj");
+	WANT(&a,
+	     answer_str(&a, "files.0.file_id") && strlen(answer_str(&a, "files.0.file_id")) == 36);
+	want_file(&a, "r.txt", "abc");
 }
 END_TEST
 
@@ -212,7 +223,7 @@ START_TEST(links_and_odd_files)
 		want_file(&a, "hard.txt", "ok");
 	else
 		want_skipped(&a, "hard.txt");
-	WANT(&a, !strstr(a.body.buf, "cm9vdDp4")); /* "root:x" */
+	want_nothing_of_the_image(&a);
 }
 END_TEST
 
@@ -232,7 +243,7 @@ START_TEST(swapped_folders_lead_nowhere)
 			"        os.rename('d', 'x'); os.rename('l', 'd'); os.rename('d', 'l'); "
 			"os.rename('x', 'd')\n",
 			"\"timeout_ms\":5000", &a);
-	WANT(&a, !strstr(a.body.buf, "cm9vdDp4"));
+	want_nothing_of_the_image(&a);
 	WANT_INT(&a, "exit_code", 0);
 }
 END_TEST
@@ -292,6 +303,80 @@ START_TEST(a_megabyte_each_way)
 }
 END_TEST
 
+/* The id of a file that a job has made, the caller's. */
+static char *make_stored(const char *code)
+{
+	AUTO(answer) a = ANSWER_INIT;
+	service_execute(&svc, code, "\"last_line_interactive\":false", &a);
+	return xstrdup(answer_str(&a, "files.0.file_id"));
+}
+
+START_TEST(a_stored_file_goes_in_as_often_as_wanted)
+{
+	AUTO_FREE char *id = make_stored("open('made', 'w').write('A')");
+	AUTO_FREE char *more = xasprintf(
+		"\"files\":[{\"path\":\"d/e/in\",\"file_id\":\"%s\"},"
+		"{\"path\":\"kept\",\"file_id\":\"%s\"},{\"path\":\"x\",\"content\":\"1\"},"
+		"{\"path\":\"x\",\"file_id\":\"%s\"}],\"last_line_interactive\":false",
+		id, id, id);
+	for (int i = 0; i < 2; i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		service_execute(&svc,
+				"print(open('d/e/in').read(), open('x').read())\n"
+				"open('d/e/in', 'w').write('B')",
+				more, &a);
+		WANT_STR(&a, "stdout", "A A\n");
+		want_files(&a, 1); /* the unchanged ones don't come back */
+		want_file(&a, "d/e/in", "B");
+		WANT(&a, strcmp(answer_str(&a, "files.0.file_id"), id) != 0);
+	}
+}
+END_TEST
+
+/* C17, with the results of two jobs as the two uploads. */
+START_TEST(two_files_of_one_name_stay_two)
+{
+	AUTO_FREE char *one = make_stored("open('image.png', 'w').write('A')");
+	AUTO_FREE char *two = make_stored("open('image.png', 'w').write('B')");
+	const char *const ids[] = { one, two }, *const want[] = { "A\n", "B\n" };
+	for (size_t i = 0; i < 2; i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		AUTO_FREE char *more = xasprintf(
+			"\"files\":[{\"path\":\"image.png\",\"file_id\":\"%s\"}]", ids[i]);
+		service_execute(&svc, "print(open('image.png').read())", more, &a);
+		WANT_STR(&a, "stdout", want[i]);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *id;
+	int status;
+	const char *code;
+} bad_ids[] = {
+	{ "0e3b6f3c-6a3e-4b57-9c39-0c6d7f1a2b3c", 404, "not_found" },
+	{ "0E3B6F3C-6A3E-4B57-9C39-0C6D7F1A2B3C", 400, "bad_id" },
+	{ "0e3b6f3c-6a3e-1b57-9c39-0c6d7f1a2b3c", 400, "bad_id" },
+	{ "", 400, "bad_id" },
+	{ "../../../etc/passwd", 400, "bad_id" },
+	{ "nonexistent", 400, "bad_id" },
+};
+
+/* Told before a bad path is: clients rely on the order. */
+START_TEST(unknown_and_ill_formed_ids)
+{
+	AUTO(answer) a = ANSWER_INIT;
+	AUTO_FREE char *more = xasprintf("\"files\":[{\"path\":\"../x\",\"content\":\"\"},"
+					 "{\"path\":\"a\",\"file_id\":\"%s\"}]",
+					 bad_ids[_i].id);
+	service_try(&svc, "print(1)", more, &a);
+	WANT_STATUS(&a, bad_ids[_i].status);
+	WANT_STR(&a, "error.code", bad_ids[_i].code);
+	WANT(&a,
+	     strcasestr(answer_str(&a, "detail"), bad_ids[_i].status == 404 ? "not found" : "id"));
+}
+END_TEST
+
 Suite *suite_files(void)
 {
 	Suite *s = suite_create("files");
@@ -311,6 +396,9 @@ Suite *suite_files(void)
 	tcase_add_test(tc, too_large_files);
 	tcase_add_test(tc, names_that_are_not_utf8);
 	tcase_add_test(tc, a_megabyte_each_way);
+	tcase_add_test(tc, a_stored_file_goes_in_as_often_as_wanted);
+	tcase_add_test(tc, two_files_of_one_name_stay_two);
+	tcase_add_loop_test(tc, unknown_and_ill_formed_ids, 0, (int)ARRAY_SIZE(bad_ids));
 	suite_add_tcase(s, tc);
 	return s;
 }

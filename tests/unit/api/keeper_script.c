@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "conf.h"
+#include "support/tool.h"
 #include "unit/box/guest_script.h"
 
 #include <check.h>
@@ -15,11 +16,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static struct conf settings;
-static char dir[64], path[128];
+static char dir[64], path[128], files[128];
 static pid_t child;
 static struct lease_limits *seen; /* shared with the child */
 
@@ -30,7 +32,10 @@ void keeper_conf(void)
 	snprintf(dir, sizeof(dir), "/tmp/belljar-api-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/keeper.sock", dir);
+	snprintf(files, sizeof(files), "%s/files", dir);
+	ck_assert_int_eq(mkdir(files, 0700), 0);
 	setenv("RUN_DIR", dir, 1);
+	setenv("FILE_STORAGE_DIR", files, 1);
 	ck_assert_msg(conf_load(&settings, NULL, &err) == 0, "%s", err.text);
 	conf_use(&settings);
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -39,8 +44,7 @@ void keeper_conf(void)
 void keeper_conf_clear(void)
 {
 	munmap(seen, sizeof(*seen));
-	unlink(path);
-	rmdir(dir);
+	tool_rmtree(dir);
 	conf_clear(&settings);
 }
 

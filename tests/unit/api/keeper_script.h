@@ -6,7 +6,8 @@
 /* A keeper and its engine as a script in a child process, below RUN_DIR of a configuration of the
  * tests' own. */
 
-/* Sets `conf` from defaults and this process's environment, with RUN_DIR in a fresh folder. */
+/* Sets `conf` from defaults and this process's environment, with RUN_DIR in a fresh folder and
+ * FILE_STORAGE_DIR, empty, below it. Clear removes both. */
 void keeper_conf(void);
 void keeper_conf_clear(void);
 /*

@@ -28,10 +28,12 @@ struct conf {
 	int64_t max_output_bytes, max_request_bytes;
 	int64_t max_output_files, max_output_files_mb;
 	int64_t jobs, queue,
-		queue_timeout_ms; /* MAX_CONCURRENT_JOBS, QUEUE_LENGTH, QUEUE_TIMEOUT_MS */
-	int64_t workers;	  /* WORKERS: 0 is jobs + queue + a reserve */
-	int64_t worker_requests;  /* WORKER_REQUESTS: recycled after so many */
-	char *storage_dir;	  /* FILE_STORAGE_DIR */
+		queue_timeout_ms;	   /* MAX_CONCURRENT_JOBS, QUEUE_LENGTH, QUEUE_TIMEOUT_MS */
+	int64_t pool_size, pool_max_age_s; /* POOL_SIZE, POOL_MAX_AGE_SEC: warm containers */
+	char *python_preimport;		   /* PYTHON_PREIMPORT: comma list of modules */
+	int64_t workers;		   /* WORKERS: 0 is jobs + queue + a reserve */
+	int64_t worker_requests;	   /* WORKER_REQUESTS: recycled after so many */
+	char *storage_dir;		   /* FILE_STORAGE_DIR */
 	char *web_group; /* WEB_GROUP: may pass through storage_dir to the files it knows */
 	int64_t max_file_mb, max_upload_mb, file_ttl_s;
 	int64_t files_quota_mb, store_quota_mb; /* of one tenant, of all; 0: no limit */

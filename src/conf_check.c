@@ -15,6 +15,7 @@
 #define DIGITS "0123456789"
 #define RUN_DIR_BYTES 80 /* a Unix socket's path has 107; "/keeper.sock.new" is appended */
 #define PATH_BYTES 1024
+#define MODULES_BYTES 1024
 #define TYPES_BYTES 4096 /* some hundred patterns */
 
 /* Between min and max bytes, all of them from the set. */
@@ -141,6 +142,38 @@ bool conf_is_format(const char *s)
 	static const char *const words[] = { "plain", "json", NULL };
 
 	return one_of(s, words);
+}
+
+/* A dotted name: letters, digits and _ between dots, no part empty. */
+static bool is_module(const char *s, size_t len)
+{
+	bool part = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '.' && !part)
+			return false;
+		if (s[i] != '.' && !strchr(LETTERS DIGITS "_", s[i]))
+			return false;
+		part = s[i] != '.';
+	}
+	return part;
+}
+
+bool conf_is_modules(const char *s)
+{
+	if (!*s)
+		return true;
+	if (strnlen(s, MODULES_BYTES + 1) > MODULES_BYTES)
+		return false;
+	for (;; s++) {
+		size_t len = strcspn(s, ",");
+
+		if (!is_module(s, len))
+			return false;
+		s += len;
+		if (!*s)
+			return true;
+	}
 }
 
 bool conf_is_types(const char *s)

@@ -20,7 +20,8 @@ bool conf_is_sandbox(const char *s);
 bool conf_is_limits(const char *s); /* empty, or a comma list of memory, swap, pids, cpu */
 bool conf_is_level(const char *s);
 bool conf_is_format(const char *s);
-bool conf_is_types(const char *s); /* empty, or MIME patterns (wire/mimelist.h) */
+bool conf_is_modules(const char *s); /* empty, or a comma list of dotted Python names */
+bool conf_is_types(const char *s);   /* empty, or MIME patterns (wire/mimelist.h) */
 
 /* Settings that are valid each for itself and can't work together: -1, ERR_INVALID, the text names
  * both keys. */

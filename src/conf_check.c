@@ -15,7 +15,7 @@
 #define DIGITS "0123456789"
 #define RUN_DIR_BYTES 80 /* a Unix socket's path has 107; "/keeper.sock.new" is appended */
 #define PATH_BYTES 1024
-#define MODULES_BYTES 1024
+#define MODULES_BYTES LIMIT_PREIMPORT_BYTES
 #define TYPES_BYTES 4096 /* some hundred patterns */
 
 /* Between min and max bytes, all of them from the set. */

@@ -107,8 +107,23 @@
 #define LIMIT_MAKE_MS                                                                              \
 	30000 /* a container, on an engine under heavy load; below LIMIT_LEASE_MS with one more    \
 		 try */
-#define LIMIT_SETUP_MS 20000  /* the guest's volume: half a second when it has to be filled */
-#define LIMIT_REMOVE_MS 20000 /* the engine kills, unmounts and deletes; tried again after */
+#define LIMIT_UPDATE_MS                                                                            \
+	5000 /* other limits for a warm container: half of what a new one takes, or not worth it   \
+	      */
+#define LIMIT_OLD_MS                                                                               \
+	120000 /* a warm container beyond its age, when none can be made in its place */
+/* On a machine with few CPUs the engine's work for a removal or a new container would double what a
+ * warm job takes. So it waits while jobs of a few milliseconds run, if nobody waits for it. */
+#define LIMIT_CALM_MS 25    /* after a container was handed out: most small jobs are over then */
+#define LIMIT_ANSWER_MS 5   /* after a lease: its answer is on the way */
+#define LIMIT_LINGER_MS 250 /* the longest that a removal is put off */
+#define LIMIT_REFILLS                                                                              \
+	2 /* warm containers in the making at once: an engine makes about one per CPU at a time,   \
+	     and jobs go before the pool */
+#define LIMIT_PREIMPORT_BYTES 1024  /* PYTHON_PREIMPORT: some fifty names of modules */
+#define LIMIT_REFILL_PAUSE_MS 10000 /* between two attempts, when none succeeds */
+#define LIMIT_SETUP_MS 20000	    /* the guest's volume: half a second when it has to be filled */
+#define LIMIT_REMOVE_MS 20000	    /* the engine kills, unmounts and deletes; tried again after */
 #define LIMIT_SWEEP_MS 10000
 #define LIMIT_LOOK_MS 1000 /* the engine's status; below LIMIT_STATUS_MS with what follows */
 #define LIMIT_LATE_MS 300  /* from a filler's deadline, which it knows, to its SIGKILL */

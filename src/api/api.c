@@ -22,6 +22,7 @@ const struct route api_routes[] = {
 	{ METHOD_DELETE, "/v1/files/{id}", NULL, api_files_delete },
 	{ METHOD_GET, "/health", NULL, api_health },
 	{ METHOD_GET, "/ready", NULL, api_ready },
+	{ METHOD_GET, "/metrics", NULL, api_metrics },
 	{ METHOD_GET, "/v1/docker/status", NULL, api_docker_status },
 	{ METHOD_GET, "/api/tools/docker/status", NULL, api_docker_status },
 };

@@ -17,6 +17,8 @@ int api_ready(struct request *req, struct response *res, struct route_times *tim
 	      struct err *err);
 int api_docker_status(struct request *req, struct response *res, struct route_times *times,
 		      struct err *err);
+int api_metrics(struct request *req, struct response *res, struct route_times *times,
+		struct err *err);
 
 int api_files_upload(struct request *req, struct response *res, struct route_times *times,
 		     struct err *err);

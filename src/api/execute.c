@@ -17,18 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int take_container(struct execute *ex, struct request *req, struct route_times *times,
-			  struct err *err)
+/* made: one that has not waited for a job. */
+static int take_container(struct execute *ex, struct request *req, bool made,
+			  struct route_times *times, struct err *err)
 {
 	AUTO_FREE char *keeper = keeper_path();
 	int64_t job_ms = LIMIT_STAGE_MS + ex->fields.timeout_ms + LIMIT_GRACE_MS + LIMIT_COLLECT_MS;
-	const struct lease_ask ask = {
+	struct lease_ask ask = {
 		.magic = LEASE_MAGIC,
 		.kind = LEASE_TAKE,
 		.wait_ms = (uint32_t)conf->queue_timeout_ms,
 		.run_ms = (uint32_t)job_ms,
+		.made = made,
 		.limits = ex->limits,
 	};
+
+	snprintf(ask.tenant, sizeof(ask.tenant), "%s", API_TENANT);
 
 	if (lease_take(&ex->lease, keeper, &ask, channel_fd(req->channel), err))
 		return -1;
@@ -63,6 +67,25 @@ static struct frame_job frame_of(const struct execute *ex)
 	};
 }
 
+/*
+ * One that waited for a job may have died after the keeper's last look. Nothing of the job has
+ * happened then, so it goes to another, made for it: the client sees nothing but the time.
+ */
+static int run_in_container(struct execute *ex, struct request *req, const struct run_job *job,
+			    const struct run_sink *sink, struct route_times *times, struct err *err)
+{
+	if (run_job(ex->lease.stream, job, sink, &ex->result, err) == 0)
+		return 0;
+	if (!ex->lease.warm || !err || err->code != ERR_SANDBOX)
+		return -1;
+	lease_clear(&ex->lease);
+	run_result_clear(&ex->result);
+	*err = (struct err)ERR_INIT;
+	if (take_container(ex, req, true, times, err))
+		return -1;
+	return run_job(ex->lease.stream, job, sink, &ex->result, err);
+}
+
 static int run_program(struct execute *ex, struct request *req, struct route_times *times,
 		       struct err *err)
 {
@@ -76,7 +99,7 @@ static int run_program(struct execute *ex, struct request *req, struct route_tim
 		.watch_fd = channel_fd(req->channel),
 	};
 
-	if (run_job(ex->lease.stream, &job, &sink, &ex->result, err))
+	if (run_in_container(ex, req, &job, &sink, times, err))
 		return -1;
 	lease_clear(&ex->lease); /* the container goes while the answer is written */
 	times->run_ms = ex->result.run_ms;
@@ -109,7 +132,7 @@ int api_execute(struct request *req, struct response *res, struct route_times *t
 
 	execute_init(&ex);
 	if (execute_read(&ex, req, times, err) == 0 && execute_check(&ex, err) == 0 &&
-	    execute_stage(&ex, err) == 0 && take_container(&ex, req, times, err) == 0 &&
+	    execute_stage(&ex, err) == 0 && take_container(&ex, req, false, times, err) == 0 &&
 	    run_program(&ex, req, times, err) == 0)
 		rc = answer(&ex, req, res, err);
 	execute_clear(&ex);

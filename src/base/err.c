@@ -29,6 +29,7 @@ static const struct err_info err_table[ERR_COUNT] = {
 	[ERR_BAD_ID] = { "bad_id", 400, 0, "Use the id exactly as the service returned it." },
 	[ERR_CROSS_SITE] = { "cross_site", 403, 0,
 			     "Send the form from a page of this service, or send JSON." },
+	[ERR_FORBIDDEN] = { "forbidden", 403, 0, "Ask from the machine that the service runs on." },
 	[ERR_NOT_FOUND] = { "not_found", 404, 0,
 			    "Check the path or the id; what has expired has to be made again." },
 	[ERR_METHOD] = { "method_not_allowed", 405, 0,

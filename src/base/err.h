@@ -17,6 +17,7 @@ enum err_code {
 	ERR_BAD_NAME,	       /* 400 bad_file_name */
 	ERR_BAD_ID,	       /* 400 bad_id */
 	ERR_CROSS_SITE,	       /* 403 cross_site: a form of another site */
+	ERR_FORBIDDEN,	       /* 403 forbidden: not for this client */
 	ERR_NOT_FOUND,	       /* 404 not_found */
 	ERR_METHOD,	       /* 405 method_not_allowed */
 	ERR_NOT_ACCEPTABLE,    /* 406 not_acceptable */

@@ -7,8 +7,8 @@
 
 struct err;
 
-/* One input file of a job: the bytes are in memory (data) or, when data is NULL, in `fd` from its
- * current offset. Borrowed. */
+/* One input file of a job: the bytes are in memory (data) or, when data is NULL, in the file
+ * `fd` from its beginning, whatever its offset. Borrowed. */
 struct run_input {
 	const char *path;
 	const void *data;

@@ -84,17 +84,19 @@ static void put_path(struct run *r, const struct run_input *in)
 	s->step = in->size > 0 ? SEND_DATA : SEND_FILE_END;
 }
 
-/* The next len bytes of a stored file; false when it is shorter than its record says. */
-static bool read_input(const struct run_input *in, uint8_t *to, size_t len)
+/* The len bytes at `at` of a stored file; false when it is shorter than its record says. The
+ * descriptor's own offset is not used, so that a job can be sent once more. */
+static bool read_input(const struct run_input *in, uint64_t at, uint8_t *to, size_t len)
 {
 	while (len > 0) {
-		ssize_t n = read(in->fd, to, len);
+		ssize_t n = pread(in->fd, to, len, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return false;
 		to += n;
+		at += (uint64_t)n;
 		len -= (size_t)n;
 	}
 	return true;
@@ -107,7 +109,7 @@ static void put_data(struct run *r, const struct run_input *in)
 
 	if (in->data) {
 		put_frame(s, FRAME_DATA, (const uint8_t *)in->data + s->input_pos, len);
-	} else if (read_input(in, s->buf + s->len + FRAME_HEAD, len)) {
+	} else if (read_input(in, s->input_pos, s->buf + s->len + FRAME_HEAD, len)) {
 		put_frame(s, FRAME_DATA, NULL, len);
 	} else {
 		err_set(r->err, ERR_INTERNAL, "the stored file for %.160s cannot be read",

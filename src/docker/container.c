@@ -1,7 +1,7 @@
 /*
- * The life of one container through the engine: create from the recipe, attach, start, kill, look,
- * list, remove. Called by fillers and by the keeper's reconciliation. It decides nothing about the
- * container's confinement (recipe.c) and reads nothing of its stream.
+ * The life of one container through the engine: create from the recipe, attach, start, change its
+ * limits, kill, look, list, remove. Called by fillers and by the keeper's reconciliation. It
+ * decides nothing about the container's confinement (recipe.c) and reads nothing of its stream.
  */
 #include "docker/container.h"
 
@@ -69,15 +69,14 @@ static int fail_create(int status, const char *image, struct json_object *answer
 
 /* A host without CPU quotas refuses NanoCpus instead of warning (trap 23). True if it may be
  * dropped, and is. */
-static bool drop_cpu(struct json_object *body, const char *optional, struct json_object *answer)
+static bool drop_cpu(struct json_object *limits, const char *optional, struct json_object *answer)
 {
 	const char *limit = recipe_warned(engine_message(answer));
-	struct json_object *host = reply_get(body, "HostConfig");
 
 	if (!limit || strcmp(limit, "cpu") || !recipe_listed(optional, "cpu") ||
-	    !reply_get(host, "NanoCpus"))
+	    !reply_get(limits, "NanoCpus"))
 		return false;
-	json_object_object_del(host, "NanoCpus");
+	json_object_object_del(limits, "NanoCpus");
 	return true;
 }
 
@@ -99,7 +98,8 @@ static int create(struct engine *e, struct json_object *body, const char *option
 			*out_answer = steal(&answer);
 			return 0;
 		}
-		if (try < CREATE_TRIES && (status == 409 || drop_cpu(body, optional, answer)))
+		if (try < CREATE_TRIES &&
+		    (status == 409 || drop_cpu(reply_get(body, "HostConfig"), optional, answer)))
 			continue;
 		return fail_create(status, reply_text(body, "Image"), answer, err);
 	}
@@ -120,8 +120,9 @@ static int judge_warnings(struct json_object *answer, const char *optional, stru
 		if (limit)
 			err_set(err, ERR_SANDBOX, "The engine can't apply the %s limit", limit);
 		else
-			err_set(err, ERR_SANDBOX, "The engine made the container with a warning");
-		return err_cause(err, "create: %s", text ? text : "null");
+			err_set(err, ERR_SANDBOX,
+				"The engine took the container's limits with a warning");
+		return err_cause(err, "warning: %s", text ? text : "null");
 	}
 	return 0;
 }
@@ -169,6 +170,42 @@ int container_create_setup(struct engine *e, const struct recipe *r, char *out_i
 		return -1;
 	memcpy(out_id, reply_text(answer, "Id"), CONTAINER_ID);
 	return 0;
+}
+
+static int update(struct engine *e, struct json_object *body, const char *optional, const char *id,
+		  struct json_object **out_answer, struct err *err)
+{
+	char path[PATH_BYTES];
+
+	if (id_path(id, "/update", path, err) < 0)
+		return -1;
+	for (;;) {
+		AUTO_JSON *answer = NULL;
+		int status;
+
+		if (engine_call(e, "POST", path, body, &status, &answer, err) < 0)
+			return -1;
+		if (status == 200) {
+			*out_answer = steal(&answer);
+			return 0;
+		}
+		if (drop_cpu(body, optional, answer))
+			continue;
+		err_set(err, ERR_SANDBOX, "The engine refused to change the container's limits");
+		return err_cause(err, "update: HTTP %d %s", status, engine_message(answer));
+	}
+}
+
+int container_update(struct engine *e, const struct recipe *r, const char *optional, const char *id,
+		     struct err *err)
+{
+	AUTO_JSON *body = recipe_update_body(r);
+	AUTO_JSON *answer = NULL;
+
+	if (update(e, body, optional, id, &answer, err) < 0 ||
+	    judge_warnings(answer, optional, err) < 0)
+		return -1;
+	return judge_inspect(e, r, optional, id, err);
 }
 
 int container_attach(struct engine *e, const char *id, struct err *err)

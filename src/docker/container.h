@@ -25,6 +25,12 @@ struct container_row {
  */
 int container_create(struct engine *e, const struct recipe *r, const char *optional, char *out_id,
 		     struct err *err);
+/*
+ * Gives a running container r->limits in place of *r->born, and reads back that they are in force;
+ * `optional` as with container_create. After a failure it may have either: remove it.
+ */
+int container_update(struct engine *e, const struct recipe *r, const char *optional, const char *id,
+		     struct err *err);
 /* The helper of volume_guest: created from recipe_setup_body, never started. */
 int container_create_setup(struct engine *e, const struct recipe *r, char *out_id, struct err *err);
 /* Attach to stdin, stdout and stderr before start; returns the stream's descriptor or -1. */

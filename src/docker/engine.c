@@ -351,6 +351,11 @@ static int negotiate(struct engine *e, struct http_exchange *x, struct err *err)
 	return 0;
 }
 
+void engine_prepare(void)
+{
+	curl_global_init(CURL_GLOBAL_NOTHING);
+}
+
 int engine_open(struct engine *e, const char *host, int64_t deadline_ms, struct err *err)
 {
 	struct http_exchange x = { .answer = STRBUF(LIMIT_ENGINE_JSON) };

@@ -25,6 +25,9 @@ struct engine {
 #define ENGINE_API_MIN "1.40"
 #define ENGINE_API_MAX "1.51"
 
+/* What every conversation needs and children inherit: done once before forking, it spares each
+ * child milliseconds. */
+void engine_prepare(void);
 /* Connects, negotiates the version (trap 1): min(our maximum, the engine's), refused when it is
  * below either minimum. */
 int engine_open(struct engine *e, const char *host, int64_t deadline_ms, struct err *err);

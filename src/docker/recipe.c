@@ -68,6 +68,19 @@ static void put_tmpfs(struct json_object *o, const char *path, int64_t mb, int i
 	put_text(o, path, text);
 }
 
+static int64_t shm_mb(const struct lease_limits *l)
+{
+	int64_t rest = (int64_t)l->memory_mb - l->disk_mb - l->tmp_mb;
+
+	return MAX((int64_t)1, MIN((int64_t)LIMIT_SHM_MB, rest / 2));
+}
+
+bool recipe_can_become(const struct lease_limits *from, const struct lease_limits *to)
+{
+	return from->disk_mb == to->disk_mb && from->tmp_mb == to->tmp_mb &&
+	       shm_mb(from) == shm_mb(to);
+}
+
 /*
  * Memory-backed, so they count as the container's memory; an unbounded number of empty files would
  * too, hence nr_inodes. /dev/shm is ours because ShmSize bounds no inodes; it gets a part of what
@@ -76,14 +89,12 @@ static void put_tmpfs(struct json_object *o, const char *path, int64_t mb, int i
 static void add_tmpfs(struct json_object *host, const struct lease_limits *l)
 {
 	struct json_object *tmpfs = put_object(host, "Tmpfs");
-	int64_t rest = (int64_t)l->memory_mb - l->disk_mb - l->tmp_mb;
-	int64_t shm = MAX((int64_t)1, MIN((int64_t)LIMIT_SHM_MB, rest / 2));
 
 	/* Programs are built and run in the workspace and in /tmp. */
 	put_tmpfs(tmpfs, "/workspace", l->disk_mb, LIMIT_WORKSPACE_INODES,
 		  "exec,uid=65532,gid=65532,mode=0755");
 	put_tmpfs(tmpfs, "/tmp", l->tmp_mb, LIMIT_TMP_INODES, "exec,mode=1777");
-	put_tmpfs(tmpfs, "/dev/shm", shm, LIMIT_SHM_INODES, "noexec,mode=1777");
+	put_tmpfs(tmpfs, "/dev/shm", shm_mb(l), LIMIT_SHM_INODES, "noexec,mode=1777");
 }
 
 static void add_ulimit(struct json_object *list, const char *name, int64_t value)
@@ -96,17 +107,23 @@ static void add_ulimit(struct json_object *list, const char *name, int64_t value
 	json_object_array_add(list, row);
 }
 
+/* What can be changed while a container runs. */
+static void add_cgroup_limits(struct json_object *host, const struct lease_limits *l)
+{
+	put_int(host, "Memory", l->memory_mb * MIB);
+	put_int(host, "MemorySwap",
+		l->memory_mb * MIB); /* memory and swap together: no swap (trap 24) */
+	put_int(host, "NanoCpus", l->cpu_milli * NANO_PER_MILLI);
+	put_int(host, "PidsLimit", l->pids);
+}
+
 /* No nproc: the kernel counts it per uid over all containers, and they all have the same uid.
  * PidsLimit is the bound. */
 static void add_limits(struct json_object *host, const struct lease_limits *l)
 {
 	struct json_object *ulimits = json_object_new_array();
 
-	put_int(host, "Memory", l->memory_mb * MIB);
-	put_int(host, "MemorySwap",
-		l->memory_mb * MIB); /* memory and swap together: no swap (trap 24) */
-	put_int(host, "NanoCpus", l->cpu_milli * NANO_PER_MILLI);
-	put_int(host, "PidsLimit", l->pids);
+	add_cgroup_limits(host, l);
 	put_int(host, "OomScoreAdj",
 		LIMIT_OOM_SCORE); /* when the host runs out of memory, jobs go before services */
 	add_ulimit(ulimits, "nofile", LIMIT_NOFILE);
@@ -193,15 +210,19 @@ static struct json_object *add_labels(struct json_object *body, const struct rec
 static void add_program(struct json_object *body, const struct recipe *r)
 {
 	static const char *const guest[] = { RECIPE_GUEST_DIR "/guest" };
-	static const char *const env[] = { "LANG=C.UTF-8", "TZ=UTC", "HOME=/tmp" };
+	char preimport[sizeof(RECIPE_PREIMPORT "=") + LIMIT_PREIMPORT_BYTES];
+	const char *const env[] = { "LANG=C.UTF-8", "TZ=UTC", "HOME=/tmp", preimport };
+	bool prepared = r->preimport && *r->preimport;
 
+	snprintf(preimport, sizeof(preimport), RECIPE_PREIMPORT "=%s",
+		 prepared ? r->preimport : "");
 	put_text(body, "Image", r->image);
 	put_text(body, "Hostname", "belljar"); /* the default is the container's id */
 	put_text(body, "User", "65532:65532");
 	put_text(body, "WorkingDir", "/workspace");
 	put_list(body, "Entrypoint", guest, ARRAY_SIZE(guest));
 	put_list(body, "Cmd", NULL, 0);
-	put_list(body, "Env", env, ARRAY_SIZE(env));
+	put_list(body, "Env", env, ARRAY_SIZE(env) - !prepared);
 	put_bool(body, "Tty", false);
 	put_bool(body, "OpenStdin", true);
 	put_bool(body, "StdinOnce", true); /* trap 7 */
@@ -226,16 +247,43 @@ static void spec_hash(struct json_object *body, char *out)
 	sha256_hex(&s, out);
 }
 
-struct json_object *recipe_body(const struct recipe *r)
+static struct json_object *body_without_labels(const struct recipe *r)
 {
-	struct json_object *body = json_object_new_object(), *labels;
-	char hash[SHA256_HEX];
+	struct json_object *body = json_object_new_object();
 
 	add_program(body, r);
 	put(body, "HostConfig", host_config(r));
-	spec_hash(body, hash);
-	labels = add_labels(body, r, NAME_ROLE_JOB);
-	put_text(labels, NAME_SPEC, hash);
+	return body;
+}
+
+/* The label keeps what it was made with: labels can't be changed. */
+static void made_hash(const struct recipe *r, struct json_object *body, char *out)
+{
+	struct recipe made = *r;
+	AUTO_JSON *other = NULL;
+
+	if (r->born) {
+		made.limits = *r->born;
+		other = body_without_labels(&made);
+	}
+	spec_hash(other ? other : body, out);
+}
+
+struct json_object *recipe_body(const struct recipe *r)
+{
+	struct json_object *body = body_without_labels(r);
+	char hash[SHA256_HEX];
+
+	made_hash(r, body, hash);
+	put_text(add_labels(body, r, NAME_ROLE_JOB), NAME_SPEC, hash);
+	return body;
+}
+
+struct json_object *recipe_update_body(const struct recipe *r)
+{
+	struct json_object *body = json_object_new_object();
+
+	add_cgroup_limits(body, &r->limits);
 	return body;
 }
 

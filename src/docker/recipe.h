@@ -16,12 +16,21 @@ struct recipe {
 	const char *volume;	 /* named volume with the guest, read-only at /belljar */
 	const char *instance;	 /* label value */
 	const char *oci_runtime; /* empty: the engine's default */
+	const char
+		*preimport; /* modules for the driver to import while it waits; "" or NULL: none */
 	int64_t deadline_wall_s; /* label: seconds since 1970 after which anybody may remove it */
 	struct lease_limits limits;
+	const struct lease_limits
+		*born; /* it was made with these and updated since; NULL: limits */
 };
 
 /* The body of POST /containers/create; the caller's. */
 struct json_object *recipe_body(const struct recipe *r);
+/* The body of POST /containers/{id}/update for r->limits; the caller's. */
+struct json_object *recipe_update_body(const struct recipe *r);
+/* True if an update can make a container of one kind into the other: sizes of file systems, which
+ * are fixed, are the same. */
+bool recipe_can_become(const struct lease_limits *from, const struct lease_limits *to);
 /*
  * 0 if an inspect answer's Config, HostConfig and Mounts hold what the recipe asked; else
  * ERR_SANDBOX names the field. recipe_check lets pass the fields of the limits in `optional` (comma
@@ -44,3 +53,5 @@ struct json_object *recipe_setup_body(const struct recipe *r);
 
 /* Where the guest volume is mounted in both. */
 #define RECIPE_GUEST_DIR "/belljar"
+/* The driver reads it and takes it out of its environment. */
+#define RECIPE_PREIMPORT "BELLJAR_PREIMPORT"

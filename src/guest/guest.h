@@ -5,6 +5,7 @@
 #include "guest/child.h"
 #include "guest/inputs.h"
 #include "guest/out.h"
+#include "guest/preimport.h"
 #include "guest/why.h"
 #include "wire/frame.h"
 
@@ -18,6 +19,8 @@
 #define GUEST_GRACE_MS 100	   /* for children that hold the pipes after the program's end */
 #define GUEST_READY_MS 20000	   /* interpreter start on a machine under load; 30 ms is usual */
 #define GUEST_ACCEPT_MS 5000	   /* from sending the job to the driver until it takes it */
+#define GUEST_PREIMPORT_MS 30000   /* for all imports in advance; one second is usual */
+#define GUEST_IMPORT_MS 200 /* a job waits so long for an import under way: four fresh starts */
 #define GUEST_ARGS_FILE "/tmp/belljar-args.json" /* outside of the workspace: never returned */
 
 enum guest_state {
@@ -35,6 +38,7 @@ struct guest {
 	int in_fd, sig_fd, work_fd;
 	struct child_spec spec;
 	struct child child;
+	struct preimport preimport;
 	struct out out;
 	struct inputs inputs;
 	struct why why;

@@ -88,18 +88,30 @@ static bool sets_start_name(const struct frame_job *job)
 	return false;
 }
 
-/* The waiting interpreter serves if it would have been started with the same words. */
-static int fit_interpreter(struct guest *g)
+static int start_fresh(struct guest *g)
 {
-	if (strcmp(g->main_name, DRIVER_MAIN) == 0 && !sets_start_name(&g->job))
-		return 0;
 	child_clear(&g->child);
+	preimport_stop(&g->preimport);
 	g->spec.main_name = g->main_name;
 	g->spec.env = g->job.env;
 	g->spec.env_len = g->job.env_len;
 	if (child_start(&g->child, &g->spec, &g->why) < 0)
 		return -1;
 	return child_await(&g->child, CHILD_READY, g->in_fd, GUEST_READY_MS, &g->why);
+}
+
+/*
+ * The waiting interpreter serves if it would have been started with the same words, and if no
+ * module has been imported that may have looked for those that it gets only now.
+ */
+static int fit_interpreter(struct guest *g)
+{
+	bool said = g->job.env_len || g->job.argv_len;
+
+	if (strcmp(g->main_name, DRIVER_MAIN) == 0 && !sets_start_name(&g->job) &&
+	    !(said && preimport_used(&g->preimport)))
+		return 0;
+	return start_fresh(g);
 }
 
 static int write_args(struct guest *g)
@@ -120,6 +132,27 @@ static int write_args(struct guest *g)
 	return why_sys(&g->why, FRAME_FAIL_START, "writing %s", GUEST_ARGS_FILE);
 }
 
+static int give(struct guest *g)
+{
+	int wait_ms = preimport_busy(&g->preimport) ? GUEST_IMPORT_MS : GUEST_ACCEPT_MS;
+
+	g->oom_before = cgroup_oom_kills();
+	if (child_give_job(&g->child, &g->job, wait_ms, &g->why) < 0)
+		return -1;
+	return child_await(&g->child, CHILD_TAKEN, g->in_fd, wait_ms, &g->why);
+}
+
+/* An interpreter with imports may refuse, be busy with one of them, or have died of it. */
+static int hand_over(struct guest *g)
+{
+	if (give(g) == 0)
+		return 0;
+	if (!g->preimport.active || g->why.code == FRAME_FAIL_CANCELLED)
+		return -1;
+	g->why = (struct why){ 0 };
+	return start_fresh(g) < 0 ? -1 : give(g);
+}
+
 int job_start(struct guest *g)
 {
 	if (!g->text_whole || inputs_writing(&g->inputs))
@@ -127,9 +160,7 @@ int job_start(struct guest *g)
 	if (fit_interpreter(g) < 0 || write_args(g) < 0)
 		return -1;
 	inputs_seal(&g->inputs);
-	if (child_give_job(&g->child, &g->job, &g->why) < 0)
-		return -1;
-	if (child_await(&g->child, CHILD_TAKEN, g->in_fd, GUEST_ACCEPT_MS, &g->why) < 0)
+	if (hand_over(g) < 0)
 		return -1;
 	child_close(&g->child.ctl);
 	g->job.args = g->job.argv = g->job.env = g->job.main_name = NULL;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -98,10 +99,13 @@ int main(int argc, char **argv)
 	find_drivers(argc > 0 ? argv[0] : "", drivers, sizeof(drivers));
 	g.spec = (struct child_spec){ .python = argc > 1 ? argv[1] : "python3",
 				      .drivers = drivers,
-				      .main_name = "main.py" };
+				      .main_name = "main.py",
+				      .preimport = g.preimport.names };
+	preimport_init(&g.preimport, getenv(PREIMPORT_ENV));
 	if (prepare(&g, argc > 2 ? argv[2] : "/workspace") < 0 ||
 	    child_start(&g.child, &g.spec, &g.why) < 0 ||
 	    child_await(&g.child, CHILD_READY, g.in_fd, GUEST_READY_MS, &g.why) < 0)
 		serve_failure(&g);
+	preimport_begin(&g);
 	serve(&g, (uint32_t)((guest_now_us() - begin) / 1000));
 }

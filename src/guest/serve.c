@@ -28,6 +28,8 @@ static int64_t min_deadline(const struct guest *g)
 {
 	if (g->state == GUEST_RUNNING)
 		return g->deadline_us;
+	if (preimport_watched(g))
+		return preimport_deadline(g);
 	return g->state == GUEST_ENDING ? g->grace_us : INT64_MAX;
 }
 
@@ -49,10 +51,9 @@ static int on_go(struct guest *g, const uint8_t *data UNUSED, uint32_t len)
 {
 	if (len)
 		return why_set(&g->why, FRAME_FAIL_PROTOCOL, "GO has no payload");
-	g->oom_before = cgroup_oom_kills();
 	if (job_start(g) < 0)
 		return -1;
-	g->cpu_before_us = child_cpu_us(&g->child);
+	g->cpu_before_us = child_all_cpu_us(&g->child);
 	g->started_us = guest_now_us();
 	g->deadline_us = g->started_us + g->job.timeout_ms * 1000LL;
 	g->state = GUEST_RUNNING;
@@ -261,6 +262,7 @@ static void turn(struct guest *g)
 		entry(g->child.out, run && pump_wants_output(g, false) ? POLLIN : 0),
 		entry(g->child.err, run && pump_wants_output(g, true) ? POLLIN : 0),
 		entry(g->child.in, run && g->stdin_len ? POLLOUT : 0),
+		entry(g->child.ctl, preimport_watched(g) ? POLLIN : 0),
 	};
 	bool ready = g->state == GUEST_DRAINING && (fds[3].events || fds[4].events);
 
@@ -276,6 +278,7 @@ static void turn(struct guest *g)
 	 * next one. */
 	if (pumping(g))
 		pump_stdin(g);
+	preimport_turn(g);
 	advance(g);
 	flush(g);
 }

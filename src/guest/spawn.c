@@ -8,6 +8,7 @@
 #endif
 #include "guest/spawn.h"
 
+#include "guest/preimport.h"
 #include "guest/shield.h"
 
 #include <errno.h>
@@ -135,7 +136,8 @@ static void env_set(struct env *e, char *row)
 		e->rows[e->count++] = row;
 }
 
-static void env_build(struct env *e, const struct child_spec *spec, char *path_row)
+static void env_build(struct env *e, const struct child_spec *spec, char *path_row,
+		      char *preimport_row)
 {
 	static char *const ours[] = {
 		(char *)"HOME=/tmp", /* writable, and nothing below it is returned */
@@ -146,13 +148,17 @@ static void env_build(struct env *e, const struct child_spec *spec, char *path_r
 	};
 
 	env_set(e, (char *)"PATH=" DEFAULT_PATH);
-	for (char **row = environ; row && *row; row++)
-		env_set(e, *row);
+	for (char **row = environ; row && *row; row++) {
+		if (strncmp(*row, PREIMPORT_ENV "=", sizeof(PREIMPORT_ENV)) != 0)
+			env_set(e, *row);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		env_set(e, ours[i]);
 	for (size_t at = 0; at < spec->env_len; at += strlen(spec->env + at) + 1)
 		env_set(e, (char *)spec->env + at);
 	env_set(e, path_row);
+	if (*spec->preimport)
+		env_set(e, preimport_row);
 	e->rows[e->count] = NULL;
 }
 
@@ -169,7 +175,7 @@ static NORETURN void give_up(const char *what)
 void spawn_exec(const struct child_spec *spec, const struct spawn_fds *fds)
 {
 	static struct env env;
-	static char path_row[1024];
+	static char path_row[1024], preimport_row[sizeof(PREIMPORT_ENV) + PREIMPORT_MAX + 1];
 	char *argv[] = { (char *)spec->python, (char *)spec->main_name, NULL };
 
 	setsid();
@@ -180,7 +186,8 @@ void spawn_exec(const struct child_spec *spec, const struct spawn_fds *fds)
 	if (snprintf(path_row, sizeof(path_row), "PYTHONPATH=%s", spec->drivers) >=
 	    (int)sizeof(path_row))
 		give_up("the drivers' path is too long");
-	env_build(&env, spec, path_row);
+	snprintf(preimport_row, sizeof(preimport_row), PREIMPORT_ENV "=%s", spec->preimport);
+	env_build(&env, spec, path_row, preimport_row);
 	if (shield_install() < 0)
 		give_up("the system call filter");
 	/* found by the image's PATH: environ is not the job's yet */

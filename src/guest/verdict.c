@@ -30,7 +30,8 @@ static bool cpu_spent(const struct guest *g, int sig)
 	if (g->job.cpu_time_s == 0)
 		return false;
 	return sig == SIGXCPU ||
-	       (sig == SIGKILL && g->child.main_cpu_us >= g->job.cpu_time_s * 1000000ULL);
+	       (sig == SIGKILL &&
+		g->child.main_cpu_us >= g->cpu_before_us + g->job.cpu_time_s * 1000000ULL);
 }
 
 static enum frame_cause cause_of(const struct guest *g, int sig, bool oom)

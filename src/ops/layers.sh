@@ -4,7 +4,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 cd "$ROOT_DIR/src"
 
-# folder: the folders whose headers it may include. conf.h and limits.h are open to all.
+# folder: the folders whose headers it may include. conf.h, limits.h and metrics.h are open to all.
 RULES='base:base wire:base,wire web:base,wire,web store:base,wire,store docker:base,wire,docker box:base,wire,box
 	api:base,wire,web,store,box,api proc:base,wire,web,store,docker,box,api,proc'
 

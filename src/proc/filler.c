@@ -1,9 +1,9 @@
 /*
  * The filler: a child of the keeper for one conversation with the engine: prepare the guest's
- * volume, make one ready container, remove one, list ours, or look at the engine's health. It
- * blocks as it likes, since only its own deadline is hurt; the keeper kills it when that passes. It
- * holds the pair to the keeper and nothing else, and reports by fixed-size messages. Never speaks
- * to clients.
+ * volume, make one ready container, change the limits of one, remove one, list ours, or look at the
+ * engine's health. It blocks as it likes, since only its own deadline is hurt; the keeper kills it
+ * when that passes. It holds the pair to the keeper and nothing else, and reports by fixed-size
+ * messages. Never speaks to clients.
  */
 #include "proc/filler.h"
 
@@ -89,18 +89,32 @@ static int start_ready(struct filler *f, const char *id, struct err *err)
 	return steal_fd(&stream);
 }
 
+/* One that is made for a job gets it at once: nothing to prepare then. */
+static struct recipe recipe_of(const struct filler_task *task)
+{
+	return (struct recipe){
+		.image = conf->python_image,
+		.volume = task->volume,
+		.instance = conf->label,
+		.oci_runtime = conf->oci_runtime,
+		.preimport = task->warm ? conf->python_preimport : "",
+		.deadline_wall_s = task->deadline_wall_s,
+		.limits = task->limits,
+	};
+}
+
+static int do_update(struct filler *f, struct err *err)
+{
+	struct recipe recipe = recipe_of(f->task);
+	recipe.born = &f->task->born;
+	return container_update(&f->engine, &recipe, conf->optional_limits, f->task->id, err);
+}
+
 /* The keeper learns the id as soon as there is one: if this process dies, it removes the container.
  */
 static int do_make(struct filler *f, struct err *err)
 {
-	const struct recipe recipe = {
-		.image = conf->python_image,
-		.volume = f->task->volume,
-		.instance = conf->label,
-		.oci_runtime = conf->oci_runtime,
-		.deadline_wall_s = f->task->deadline_wall_s,
-		.limits = f->task->limits,
-	};
+	const struct recipe recipe = recipe_of(f->task);
 	char id[CONTAINER_ID] = "";
 	if (container_create(&f->engine, &recipe, conf->optional_limits, id, err) < 0)
 		return -1;
@@ -164,6 +178,8 @@ static int do_task(struct filler *f, int *out_fd, struct err *err)
 	case FILLER_MAKE:
 		*out_fd = do_make(f, err);
 		return *out_fd < 0 ? -1 : 0;
+	case FILLER_UPDATE:
+		return do_update(f, err);
 	case FILLER_REMOVE:
 		return do_remove(f, err);
 	case FILLER_SWEEP:

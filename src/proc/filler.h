@@ -5,15 +5,24 @@
 #include "wire/leasemsg.h"
 
 /* What a filler is forked for: one conversation with the engine. */
-enum filler_kind { FILLER_SETUP, FILLER_MAKE, FILLER_REMOVE, FILLER_SWEEP, FILLER_STATUS };
+enum filler_kind {
+	FILLER_SETUP,
+	FILLER_MAKE,
+	FILLER_UPDATE, /* other limits for a container that waits */
+	FILLER_REMOVE,
+	FILLER_SWEEP,
+	FILLER_STATUS
+};
 
 struct filler_task {
 	enum filler_kind kind;
-	int64_t deadline_ms;	    /* clock_ms; the keeper kills the filler a little later */
-	int64_t deadline_wall_s;    /* MAKE: the container's label */
-	char id[65];		    /* REMOVE */
-	char volume[VOLUME_NAME];   /* MAKE */
-	struct lease_limits limits; /* MAKE */
+	int64_t deadline_ms;	 /* clock_ms; the keeper kills the filler a little later */
+	int64_t deadline_wall_s; /* MAKE, UPDATE: the container's label */
+	bool warm;   /* MAKE, UPDATE: for the pool, so its interpreter may prepare itself */
+	char id[65]; /* UPDATE, REMOVE */
+	char volume[VOLUME_NAME];   /* MAKE, UPDATE */
+	struct lease_limits limits; /* MAKE, UPDATE */
+	struct lease_limits born;   /* UPDATE: what it was made with */
 };
 
 /*

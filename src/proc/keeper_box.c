@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "conf.h"
 #include "limits.h"
+#include "metrics.h"
 #include "proc/keeper.h"
 
 #include <string.h>
@@ -23,15 +24,15 @@
 int box_count(const struct keeper *k)
 {
 	int n = 0;
-	for (size_t i = 0; i < KEEPER_BOXES; i++)
-		n += k->boxes[i].state != BOX_FREE && !k->boxes[i].stopped;
+	for (size_t i = 0; i < k->boxes_top; i++)
+		n += k->boxes[i].state != BOX_FREE && k->boxes[i].slot && !k->boxes[i].stopped;
 	return n;
 }
 
 int box_count_of(const struct keeper *k, pid_t peer)
 {
 	int n = 0;
-	for (size_t i = 0; peer && i < KEEPER_BOXES; i++) {
+	for (size_t i = 0; peer && i < k->boxes_top; i++) {
 		const struct box *b = &k->boxes[i];
 		n += b->peer == peer && (b->state == BOX_MAKING || b->state == BOX_LEASED);
 	}
@@ -44,22 +45,45 @@ struct box *box_new(struct keeper *k, enum box_state state, const char *id)
 		struct box *b = &k->boxes[i];
 		if (b->state != BOX_FREE)
 			continue;
-		*b = (struct box){ .state = state };
+		*b = (struct box){ .state = state, .stream = -1 };
+		b->slot = state != BOX_WARMING && state != BOX_WARM;
 		memcpy(b->id, id, strnlen(id, sizeof(b->id) - 1));
+		k->boxes_top = MAX(k->boxes_top, i + 1);
 		return b;
 	}
 	return NULL;
 }
 
+void box_free(struct keeper *k, struct box *b)
+{
+	if (b->state == BOX_DOOMED && b->slot_ms > 0)
+		admit_learn(k, clock_ms() - b->slot_ms);
+	auto_close(&b->stream);
+	*b = (struct box){ .state = BOX_FREE, .stream = -1 };
+	while (k->boxes_top > 0 && k->boxes[k->boxes_top - 1].state == BOX_FREE)
+		k->boxes_top--;
+}
+
+void box_assign(struct box *b, struct keeper_client *c)
+{
+	b->slot = true;
+	b->slot_ms = clock_ms();
+	b->client = c;
+	b->peer = c->peer;
+	c->box = b;
+}
+
 void box_doom(struct keeper *k, struct box *b)
 {
-	(void)k;
 	b->client = NULL;
 	if (!b->id[0]) {
-		*b = (struct box){ .state = BOX_FREE };
+		box_free(k, b);
 		return;
 	}
+	auto_close(&b->stream);
+	b->stream = -1;
 	b->state = BOX_DOOMED;
+	b->doomed_ms = clock_ms();
 	b->removing = false;
 	b->attempts = 0;
 	b->next_ms = 0;
@@ -67,14 +91,14 @@ void box_doom(struct keeper *k, struct box *b)
 
 void box_hurry(struct keeper *k)
 {
-	for (size_t i = 0; i < KEEPER_BOXES; i++)
+	for (size_t i = 0; i < k->boxes_top; i++)
 		if (k->boxes[i].state == BOX_DOOMED)
 			k->boxes[i].next_ms = 0;
 }
 
 static struct box *find(struct keeper *k, const char *id)
 {
-	for (size_t i = 0; i < KEEPER_BOXES; i++)
+	for (size_t i = 0; i < k->boxes_top; i++)
 		if (k->boxes[i].state != BOX_FREE && strcmp(k->boxes[i].id, id) == 0)
 			return &k->boxes[i];
 	return NULL;
@@ -83,8 +107,9 @@ static struct box *find(struct keeper *k, const char *id)
 /* A filler may have made a container whose id it has not reported yet. */
 static bool may_be_somebodys(const struct keeper *k)
 {
-	for (size_t i = 0; i < KEEPER_BOXES; i++)
-		if (k->boxes[i].state == BOX_MAKING && !k->boxes[i].id[0])
+	for (size_t i = 0; i < k->boxes_top; i++)
+		if ((k->boxes[i].state == BOX_MAKING || k->boxes[i].state == BOX_WARMING) &&
+		    !k->boxes[i].id[0])
 			return true;
 	return filler_running(k, FILLER_SETUP);
 }
@@ -119,6 +144,8 @@ static void row_unknown(struct keeper *k, const struct filler_report *row)
 	}
 	log_info("container %.12s of an earlier run is %s", row->id,
 		 adopt ? "left to end" : "removed");
+	if (!adopt)
+		metrics_add(METRIC_LEAKED_CONTAINERS, NULL, NULL, 1);
 	b->seen = k->sweep;
 	if (adopt)
 		b->next_ms = clock_ms() + left;
@@ -141,10 +168,10 @@ void box_row(struct keeper *k, const struct filler_report *row)
 void box_swept(struct keeper *k)
 {
 	bool adopted = false;
-	for (size_t i = 0; i < KEEPER_BOXES; i++) {
+	for (size_t i = 0; i < k->boxes_top; i++) {
 		struct box *b = &k->boxes[i];
 		if (b->state == BOX_ADOPTED && b->seen != k->sweep)
-			*b = (struct box){ .state = BOX_FREE };
+			box_free(k, b);
 		adopted |= b->state == BOX_ADOPTED;
 	}
 	if (!k->sweep_unsure)
@@ -160,7 +187,7 @@ void box_swept(struct keeper *k)
 static int removals(const struct keeper *k, unsigned attempts)
 {
 	int n = 0;
-	for (size_t i = 0; i < KEEPER_BOXES; i++) {
+	for (size_t i = 0; i < k->boxes_top; i++) {
 		const struct box *b = &k->boxes[i];
 		n += b->state == BOX_DOOMED && b->removing && b->attempts > attempts;
 	}
@@ -188,11 +215,12 @@ static void start_removal(struct keeper *k, struct box *b)
  * are behind those which will. */
 static struct box *next_doomed(struct keeper *k, int64_t now)
 {
-	bool retries = removals(k, 1) < RETRIES_MAX;
+	bool retries = removals(k, 1) < RETRIES_MAX, calm = keeper_calm(k, now);
 	struct box *best = NULL;
-	for (size_t i = 0; i < KEEPER_BOXES; i++) {
+	for (size_t i = 0; i < k->boxes_top; i++) {
 		struct box *b = &k->boxes[i];
-		if (b->state != BOX_DOOMED || b->removing || b->next_ms > now)
+		if (b->state != BOX_DOOMED || b->removing || b->next_ms > now ||
+		    (calm && now - b->doomed_ms < LIMIT_LINGER_MS))
 			continue;
 		if ((b->attempts == 0 || retries) && (!best || b->attempts < best->attempts))
 			best = b;
@@ -224,16 +252,19 @@ static bool is_held(const struct box *b)
 
 int64_t box_timers(struct keeper *k, int64_t now, int64_t next)
 {
-	for (size_t i = 0; i < KEEPER_BOXES; i++)
+	for (size_t i = 0; i < k->boxes_top; i++)
 		if (is_held(&k->boxes[i]) && k->boxes[i].next_ms <= now)
 			take_away(k, &k->boxes[i]);
 	remove_doomed(k, now);
-	for (size_t i = 0; i < KEEPER_BOXES; i++) {
+	for (size_t i = 0; i < k->boxes_top; i++) {
 		const struct box *b = &k->boxes[i];
 		/* A removal that waits for its turn gets it by the end of a filler, which is an
 		 * event. */
 		if (is_held(b) || (b->state == BOX_DOOMED && !b->removing && b->next_ms > now))
 			next = MIN(next, b->next_ms);
+		/* One that waits for a calm time. */
+		if (b->state == BOX_DOOMED && !b->removing && k->calm_until_ms > now)
+			next = MIN(next, k->calm_until_ms);
 	}
 	return next;
 }

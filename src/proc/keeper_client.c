@@ -1,14 +1,15 @@
 /*
- * The keeper's connections: workers ask one fixed-shape question each, wait in the queue, get their
- * container or a refusal, and hold the connection as their lease. keeper.c calls it. Whatever a
- * connection says besides its one question ends it. Reads no byte of a request, and trusts no
- * field: limits are compared with the operator's maxima.
+ * The keeper's connections: workers ask one fixed-shape question each, get their container or a
+ * refusal, and hold the connection as their lease. keeper.c calls it; whether and when a job gets a
+ * container is decided in keeper_admit.c. Whatever a connection says besides its one question ends
+ * it. Reads no byte of a request.
  */
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "conf.h"
 #include "limits.h"
+#include "metrics.h"
 #include "proc/keeper.h"
 #include "proc/setup.h"
 
@@ -35,7 +36,7 @@ static const char *peer_refused(const struct keeper *k, int conn, pid_t *out_pid
 		return "a foreign user";
 	*out_pid = peer.uid == 0 ? 0 : peer.pid;
 	int n = 0;
-	for (size_t i = 0; *out_pid && i < KEEPER_CLIENTS; i++)
+	for (size_t i = 0; *out_pid && i < k->clients_top; i++)
 		n += k->clients[i].state != CLIENT_FREE && k->clients[i].peer == *out_pid;
 	return n < KEEPER_PEER_CONNS ? NULL : "too many of one process";
 }
@@ -57,37 +58,20 @@ static void refuse_connection(struct keeper *k, int conn, const char *why)
 	log_warn("a connection was refused: %s", why);
 }
 
-void client_accept(struct keeper *k)
-{
-	int64_t now = clock_ms();
-	int conn = accept4(k->setup->keeper_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (conn < 0) {
-		if (errno != EAGAIN && errno != ECONNABORTED)
-			k->deaf_until_ms = now + DEAF_MS;
-		return;
-	}
-	pid_t peer = 0;
-	struct keeper_client *c = free_client(k);
-	const char *why = c ? peer_refused(k, conn, &peer) : "too many in all";
-	if (why) {
-		refuse_connection(k, conn, why);
-		return;
-	}
-	*c = (struct keeper_client){ .state = CLIENT_ASKING, .conn = conn, .peer = peer };
-	c->asked_ms = now;
-	c->until_ms = now + LIMIT_ASK_MS;
-}
-
 void client_close(struct keeper *k, struct keeper_client *c)
 {
 	close(c->conn);
 	if (c->box) {
 		c->box->client = NULL;
-		if (c->box->state == BOX_LEASED)
-			box_doom(k,
-				 c->box); /* one in the making is doomed when its filler reports */
+		/* One in the making is doomed when its filler reports. */
+		if (c->box->state == BOX_LEASED) {
+			k->calm_until_ms = MAX(k->calm_until_ms, clock_ms() + LIMIT_ANSWER_MS);
+			box_doom(k, c->box);
+		}
 	}
 	*c = (struct keeper_client){ .state = CLIENT_FREE, .conn = -1 };
+	while (k->clients_top > 0 && k->clients[k->clients_top - 1].state == CLIENT_FREE)
+		k->clients_top--;
 }
 
 void client_refuse(struct keeper *k, struct keeper_client *c, const struct err *err)
@@ -101,117 +85,26 @@ void client_refuse(struct keeper *k, struct keeper_client *c, const struct err *
 	client_close(k, c);
 }
 
-void client_refuse_queued(struct keeper *k, const struct err *err)
-{
-	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
-		if (k->clients[i].state == CLIENT_QUEUED)
-			client_refuse(k, &k->clients[i], err);
-}
-
-int client_grant(struct keeper *k, struct keeper_client *c, int stream)
+int client_grant(struct keeper *k, struct keeper_client *c, int stream, bool warm)
 {
 	int64_t now = clock_ms();
-	struct lease_grant grant = { .magic = LEASE_MAGIC, .code = ERR_NONE };
+	struct lease_grant grant = { .magic = LEASE_MAGIC, .code = ERR_NONE, .warm = warm };
 	struct err err = ERR_INIT;
+	metrics_add(METRIC_POOL_TAKES, warm ? "hit" : "miss", NULL, 1);
+	c->box->state = BOX_LEASED;
+	k->calm_until_ms = now + LIMIT_CALM_MS;
+	c->box->next_ms = now + c->ask.run_ms + LIMIT_HOLD_MS;
 	grant.queue_ms = (uint32_t)(c->making_ms - c->asked_ms);
 	grant.start_ms = (uint32_t)(now - c->making_ms);
-	snprintf(grant.id, sizeof(grant.id), "%s", c->box->id);
-	snprintf(grant.engine, sizeof(grant.engine), "%s", k->engine);
+	memcpy(grant.id, c->box->id, sizeof(grant.id));
+	memcpy(grant.engine, k->engine, sizeof(grant.engine));
 	int r = io_send_fd(c->conn, &grant, sizeof(grant), stream, &err);
 	/* The worker's copy must be the last one, or the guest would never see the end of its
 	 * input. */
 	close(stream);
+	if (r < 0)
+		client_close(k, c);
 	return r;
-}
-
-struct keeper_client *client_next(struct keeper *k)
-{
-	struct keeper_client *first = NULL;
-	for (size_t i = 0; i < KEEPER_CLIENTS; i++) {
-		struct keeper_client *c = &k->clients[i];
-		if (c->state == CLIENT_QUEUED && (!first || c->order < first->order) &&
-		    box_count_of(k, c->peer) < KEEPER_PEER_BOXES)
-			first = c;
-	}
-	return first;
-}
-
-static int queued(const struct keeper *k)
-{
-	int n = 0;
-	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
-		n += k->clients[i].state == CLIENT_QUEUED;
-	return n;
-}
-
-bool client_waits(const struct keeper *k)
-{
-	return queued(k) > 0;
-}
-
-/* The operator's maxima; the worker has checked them too, but it is the one who reads hostile
- * bytes. */
-static const char *over_limit(const struct lease_ask *ask)
-{
-	const struct lease_limits *l = &ask->limits;
-	if (l->memory_mb < LIMIT_MEMORY_MIN_MB || l->memory_mb > conf->max_memory_mb)
-		return "memory_mb";
-	if (l->cpu_milli < LIMIT_CPU_MIN_MILLI || l->cpu_milli > conf->max_cpu_milli)
-		return "cpus";
-	if (l->pids < LIMIT_PIDS_MIN || l->pids > conf->max_pids)
-		return "pids";
-	if (l->disk_mb < 1 || l->disk_mb > conf->max_disk_mb)
-		return "disk_mb";
-	if (l->tmp_mb < 1 || (int64_t)l->tmp_mb + l->disk_mb >= l->memory_mb)
-		return "tmp_mb";
-	if (ask->run_ms > conf->max_timeout_ms + LIMIT_STAGES_MS)
-		return "timeout_ms";
-	return NULL;
-}
-
-/* A worker does one job at a time. What looks like a second one may be the first one's end that has
- * not been read yet. */
-static bool peer_has_job(struct keeper *k, const struct keeper_client *asking)
-{
-	bool has = false;
-	for (size_t i = 0; asking->peer && i < KEEPER_CLIENTS; i++) {
-		struct keeper_client *c = &k->clients[i];
-		if (c == asking || c->peer != asking->peer ||
-		    (c->state != CLIENT_QUEUED && c->state != CLIENT_SERVED))
-			continue;
-		if (io_wait(c->conn, POLLIN, clock_ms()))
-			client_close(k, c);
-		else
-			has = true;
-	}
-	return has;
-}
-
-static int admit(struct keeper *k, const struct keeper_client *c, struct err *err)
-{
-	const char *over = over_limit(&c->ask);
-	if (over)
-		return err_set(err, ERR_INVALID, "%s is outside the operator's limits.", over);
-	if (k->draining)
-		return err_set(err, ERR_BUSY, "The service is stopping.");
-	if (peer_has_job(k, c))
-		return err_set(err, ERR_BUSY, "This worker has a job already.");
-	if (queued(k) < conf->queue + MAX(0, conf->jobs - box_count(k)))
-		return 0;
-	return err_set(err, ERR_BUSY, "All %lld job slots are taken and %lld jobs wait already.",
-		       (long long)conf->jobs, (long long)conf->queue);
-}
-
-static void enqueue(struct keeper *k, struct keeper_client *c)
-{
-	struct err err = ERR_INIT;
-	if (admit(k, c, &err) < 0) {
-		client_refuse(k, c, &err);
-		return;
-	}
-	c->state = CLIENT_QUEUED;
-	c->order = k->order++;
-	c->until_ms = c->asked_ms + MIN((int64_t)c->ask.wait_ms, conf->queue_timeout_ms);
 }
 
 static void answer_status(struct keeper *k, struct keeper_client *c)
@@ -221,14 +114,14 @@ static void answer_status(struct keeper *k, struct keeper_client *c)
 	answer.magic = LEASE_MAGIC;
 	answer.slots = (uint32_t)conf->jobs;
 	answer.leased = (uint32_t)box_count(k);
-	answer.queued = (uint32_t)queued(k);
+	answer.queued = (uint32_t)admit_queued(k);
 	io_send_fd(c->conn, &answer, sizeof(answer), -1, &ignored);
 	client_close(k, c);
 }
 
 void client_status_all(struct keeper *k)
 {
-	for (size_t i = 0; i < KEEPER_CLIENTS; i++)
+	for (size_t i = 0; i < k->clients_top; i++)
 		if (k->clients[i].state == CLIENT_STATUS)
 			answer_status(k, &k->clients[i]);
 }
@@ -260,7 +153,7 @@ static void read_ask(struct keeper *k, struct keeper_client *c)
 	if (c->ask.kind == LEASE_STATUS)
 		ask_status(k, c);
 	else
-		enqueue(k, c);
+		admit_ask(k, c);
 }
 
 /* After its question a connection has only one thing to say: that it ends. */
@@ -272,6 +165,31 @@ void client_event(struct keeper *k, struct keeper_client *c)
 		client_close(k, c);
 }
 
+void client_accept(struct keeper *k)
+{
+	int64_t now = clock_ms();
+	int conn = accept4(k->setup->keeper_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (conn < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			k->deaf_until_ms = now + DEAF_MS;
+		return;
+	}
+	pid_t peer = 0;
+	struct keeper_client *c = free_client(k);
+	const char *why = c ? peer_refused(k, conn, &peer) : "too many in all";
+	if (why) {
+		refuse_connection(k, conn, why);
+		return;
+	}
+	*c = (struct keeper_client){ .state = CLIENT_ASKING, .conn = conn, .peer = peer };
+	c->asked_ms = now;
+	c->until_ms = now + LIMIT_ASK_MS;
+	k->clients_top = MAX(k->clients_top, (size_t)(c - k->clients) + 1);
+	/* Its question comes with it, as a rule. */
+	if (io_wait(conn, POLLIN, now))
+		client_event(k, c);
+}
+
 static void timed_out(struct keeper *k, struct keeper_client *c)
 {
 	struct err err = ERR_INIT;
@@ -280,8 +198,7 @@ static void timed_out(struct keeper *k, struct keeper_client *c)
 		return;
 	}
 	if (keeper_ready(k))
-		err_set(&err, ERR_BUSY, "No job slot became free within %lld ms.",
-			(long long)(c->until_ms - c->asked_ms));
+		admit_late(k, c, &err);
 	else if (k->setup_failures > 0)
 		err = k->setup_err;
 	else
@@ -301,7 +218,7 @@ static int64_t due_ms(const struct keeper *k, const struct keeper_client *c)
 
 int64_t client_timers(struct keeper *k, int64_t now, int64_t next)
 {
-	for (size_t i = 0; i < KEEPER_CLIENTS; i++) {
+	for (size_t i = 0; i < k->clients_top; i++) {
 		struct keeper_client *c = &k->clients[i];
 		if (c->state == CLIENT_FREE || c->state == CLIENT_SERVED)
 			continue;

@@ -3,6 +3,7 @@
  * when no filler can be had. keeper.c calls it, and keeper_client.c for the status. It never waits.
  */
 #include "base/clock.h"
+#include "conf.h"
 #include "limits.h"
 #include "proc/keeper.h"
 
@@ -34,24 +35,36 @@ void filler_status(struct keeper *k)
 	filler_start(k, &task, NULL);
 }
 
-void filler_make(struct keeper *k, struct keeper_client *c)
+/* A MAKE for whoever it is: the rest is the caller's. */
+static struct filler_task make_task(const struct keeper *k, const struct lease_limits *limits,
+				    int64_t life_ms)
 {
-	struct filler_task task = { .kind = FILLER_MAKE, .limits = c->ask.limits };
-	struct box *b = box_new(k, BOX_MAKING, "");
-	int64_t now = clock_ms();
-	int64_t life = LIMIT_MAKE_MS + (int64_t)c->ask.run_ms + LIMIT_HOLD_MS;
-	task.deadline_ms = now + LIMIT_MAKE_MS;
+	int64_t life = LIMIT_MAKE_MS + life_ms + LIMIT_HOLD_MS;
+	struct filler_task task = { .kind = FILLER_MAKE, .limits = *limits };
+	task.deadline_ms = clock_ms() + LIMIT_MAKE_MS;
 	task.deadline_wall_s = (clock_wall_ms() + life) / 1000;
 	memcpy(task.volume, k->volume, sizeof(task.volume));
+	return task;
+}
+
+static bool start_make(struct keeper *k, struct box *b, const struct filler_task *task)
+{
+	b->limits = task->limits;
+	b->deadline_wall_s = task->deadline_wall_s;
+	return filler_start(k, task, b);
+}
+
+void filler_make(struct keeper *k, struct keeper_client *c)
+{
+	const struct filler_task task = make_task(k, &c->ask.limits, c->ask.run_ms);
+	struct box *b = box_new(k, BOX_MAKING, "");
 	if (!c->retried)
-		c->making_ms = now;
+		c->making_ms = clock_ms();
 	c->state = CLIENT_SERVED;
-	c->box = b;
-	if (b) {
-		b->client = c;
-		b->peer = c->peer;
-	}
-	if (b && filler_start(k, &task, b))
+	admit_served(k, c);
+	if (b)
+		box_assign(b, c);
+	if (b && start_make(k, b, &task))
 		return;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_SANDBOX, "The service cannot start another process for a sandbox.");
@@ -59,4 +72,34 @@ void filler_make(struct keeper *k, struct keeper_client *c)
 		box_doom(k, b);
 	c->box = NULL;
 	client_refuse(k, c, &err);
+}
+
+/* Its label must hold for the longest job that begins when it is oldest. */
+bool filler_warm(struct keeper *k, const struct lease_limits *limits)
+{
+	int64_t life =
+		conf->pool_max_age_s * 1000 + LIMIT_OLD_MS + conf->max_timeout_ms + LIMIT_STAGES_MS;
+	struct filler_task task = make_task(k, limits, life);
+	struct box *b = box_new(k, BOX_WARMING, "");
+	task.warm = true;
+	if (!b)
+		return false;
+	b->made = k->pool.made;
+	if (start_make(k, b, &task))
+		return true;
+	box_doom(k, b);
+	return false;
+}
+
+bool filler_update(struct keeper *k, struct box *b, struct keeper_client *c)
+{
+	struct filler_task task = { .kind = FILLER_UPDATE,
+				    .warm = true,
+				    .deadline_ms = clock_ms() + LIMIT_UPDATE_MS,
+				    .deadline_wall_s = b->deadline_wall_s,
+				    .limits = c->ask.limits,
+				    .born = b->limits };
+	memcpy(task.id, b->id, sizeof(task.id));
+	memcpy(task.volume, k->volume, sizeof(task.volume));
+	return filler_start(k, &task, b);
 }

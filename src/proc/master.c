@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "conf.h"
 #include "limits.h"
+#include "metrics.h"
 #include "proc/guard.h"
 #include "proc/role.h"
 #include "proc/setup.h"
@@ -39,6 +40,7 @@
 struct child {
 	pid_t pid;
 	enum role_kind kind;
+	size_t place;		     /* its row of the metrics; 0 is the master's own */
 	int64_t started_ms, kill_ms; /* kill_ms: 0 or when SIGKILL follows a SIGTERM */
 	bool told;		     /* has got SIGTERM */
 };
@@ -50,6 +52,7 @@ struct master {
 	size_t count, room;
 	unsigned failures[ROLE_COUNT];
 	int64_t start_ms[ROLE_COUNT]; /* not before */
+	bool taken[METRICS_PLACES];
 	bool stopping;
 };
 
@@ -61,11 +64,27 @@ static int live(const struct master *m, enum role_kind kind)
 	return n;
 }
 
+/* The lowest that no live child has; beyond the last there are no counts. */
+static size_t free_place(const struct master *m)
+{
+	size_t place = 1;
+	while (place < METRICS_PLACES && m->taken[place])
+		place++;
+	return place;
+}
+
+static void place_set(struct master *m, size_t place, bool taken)
+{
+	if (place < METRICS_PLACES)
+		m->taken[place] = taken;
+}
+
 /* In the child: from here to its end. */
-static NORETURN void child_run(const struct master *m, enum role_kind kind)
+static NORETURN void child_run(const struct master *m, enum role_kind kind, size_t place)
 {
 	const struct role *role = &role_table[kind];
 	struct err err = ERR_INIT;
+	metrics_place(place);
 	prctl(PR_SET_NAME, role->comm, 0, 0, 0);
 	log_role(role->name);
 	close(m->signals);
@@ -89,14 +108,22 @@ static NORETURN void child_run(const struct master *m, enum role_kind kind)
 	exit(role->run(m->setup));
 }
 
-static void child_add(struct master *m, pid_t pid, enum role_kind kind)
+static void count_live(const struct master *m, enum role_kind kind)
+{
+	metrics_set(METRIC_PROCESSES, role_table[kind].name, (uint64_t)live(m, kind));
+}
+
+static void child_add(struct master *m, pid_t pid, enum role_kind kind, size_t place)
 {
 	if (m->count == m->room) {
 		m->room = m->room ? 2 * m->room : 32;
 		m->children = xrealloc(m->children, m->room * sizeof(*m->children));
 	}
-	m->children[m->count++] =
-		(struct child){ .pid = pid, .kind = kind, .started_ms = clock_ms() };
+	m->children[m->count++] = (struct child){
+		.pid = pid, .kind = kind, .place = place, .started_ms = clock_ms()
+	};
+	place_set(m, place, true);
+	count_live(m, kind);
 }
 
 static void role_failed(struct master *m, enum role_kind kind)
@@ -111,15 +138,17 @@ static void role_failed(struct master *m, enum role_kind kind)
 
 static void start_one(struct master *m, enum role_kind kind)
 {
+	size_t place = free_place(m);
+	metrics_reach(place);
 	pid_t pid = fork();
 	if (pid == 0)
-		child_run(m, kind);
+		child_run(m, kind, place);
 	if (pid < 0) {
 		log_err("cannot fork a %s: %s", role_table[kind].name, strerror(errno));
 		role_failed(m, kind);
 		return;
 	}
-	child_add(m, pid, kind);
+	child_add(m, pid, kind, place);
 	log_debug("%s %ld started", role_table[kind].name, (long)pid);
 }
 
@@ -159,6 +188,11 @@ static void child_ended(struct master *m, size_t i, int status)
 	struct child c = m->children[i];
 	m->children[i] = m->children[--m->count];
 	log_end(&c, status);
+	metrics_ended(c.place);
+	place_set(m, c.place, false);
+	count_live(m, c.kind);
+	if (!c.told && status != 0)
+		metrics_add(METRIC_ROLE_RESTARTS, role_table[c.kind].name, NULL, 1);
 	if (clock_ms() - c.started_ms >= YOUNG_MS)
 		m->failures[c.kind] = 0;
 	else if (!c.told && status != 0)
@@ -263,10 +297,17 @@ static int signals_open(void)
 int master_run(const struct setup *s)
 {
 	struct master m = { .setup = s, .signals = signals_open() };
+	struct err err = ERR_INIT;
 	if (m.signals < 0) {
 		log_err("signalfd: %s", strerror(errno));
 		return 1;
 	}
+	if (metrics_open(&err) < 0) {
+		log_err("%s: %s", err.text, err.cause);
+		return 1;
+	}
+	metrics_reach(0);
+	metrics_place(0);
 	log_info("started: %d workers, %lld jobs at once, sockets in %s", conf_workers(conf),
 		 (long long)conf->jobs, conf->run_dir);
 	while (!m.stopping || m.count > 0) {
@@ -276,6 +317,7 @@ int master_run(const struct setup *s)
 		read_signals(&m);
 	}
 	log_info("stopped");
+	metrics_close();
 	free(m.children);
 	close(m.signals);
 	return 0;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "conf.h"
 #include "limits.h"
+#include "metrics.h"
 #include "proc/setup.h"
 #include "proc/stop.h"
 #include "web/channel.h"
@@ -29,11 +30,24 @@
 #define ANSWER_BYTES                                                                               \
 	(1 << 20) /* of every answer but a job's and a page of a list, which set theirs */
 
+/* The row that was asked for, but does not take the content type: for the counts. No such row has
+ * {} in its pattern. */
+static const struct route *row_by_path(const struct request *req)
+{
+	for (size_t i = 0; i < api_routes_count; i++)
+		if (api_routes[i].method == req->method && api_routes[i].types &&
+		    strcmp(api_routes[i].pattern, req->path) == 0)
+			return &api_routes[i];
+	return NULL;
+}
+
+/* *out_route: the row that was asked for, or NULL. */
 static int serve_route(struct request *req, struct response *res, struct route_times *times,
-		       struct err *err)
+		       const struct route **out_route, struct err *err)
 {
 	char allow[64] = "";
 	const struct route *route = route_find(api_routes, api_routes_count, req, allow, err);
+	*out_route = route || err->code != ERR_MEDIA_TYPE ? route : row_by_path(req);
 	if (route)
 		return origin_check(req, err) ? -1 : route->handle(req, res, times, err);
 	if (err->code != ERR_METHOD)
@@ -76,6 +90,40 @@ static void log_access(const struct request *req, const struct route_times *t, i
 	log_fields("request", fields, ARRAY_SIZE(fields));
 }
 
+/* What only some routes are counted by. An outcome is there once a program has run. */
+static void count_work(const struct route *route, const struct route_times *t,
+		       const struct err *err)
+{
+	const struct {
+		const char *name;
+		int64_t ms;
+	} stages[] = {
+		{ "queue", t->queue_ms },
+		{ "start", t->start_ms },
+		{ "run", t->run_ms },
+		{ "collect", t->collect_ms },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
+		if (stages[i].ms >= 0)
+			metrics_observe(METRIC_JOB_STAGE_SECONDS, stages[i].name,
+					stages[i].ms * 1000);
+	if (t->outcome[0])
+		metrics_add(METRIC_JOBS, "python", t->outcome, 1); /* the one language there is */
+	else if (err->code != ERR_NONE && route->handle == api_execute)
+		metrics_add(METRIC_JOB_REJECTIONS, err_info(err->code)->name, NULL, 1);
+	else if (err->code != ERR_NONE && route->handle == api_files_upload)
+		metrics_add(METRIC_UPLOAD_REJECTIONS, err_info(err->code)->name, NULL, 1);
+}
+
+static void count_request(const struct request *req, const struct route *route, int status,
+			  int64_t bytes_out)
+{
+	const char class[] = { (char)('0' + status / 100), 'x', 'x', '\0' };
+	metrics_add(METRIC_REQUESTS, route ? route->pattern : NULL, class, 1);
+	metrics_add(METRIC_REQUEST_BYTES, NULL, NULL, (uint64_t)MAX(req->body_read, (int64_t)0));
+	metrics_add(METRIC_RESPONSE_BYTES, NULL, NULL, (uint64_t)bytes_out);
+}
+
 /* Sends the answer and returns the status for the log: 499 when nobody was there to take it. */
 static int answer(struct request *req, struct response *res, const struct err *failed,
 		  int64_t *out_bytes)
@@ -110,6 +158,7 @@ static void answer_error(const struct request *req, struct response *res, const 
 void worker_serve(struct channel *channel)
 {
 	struct request req;
+	const struct route *route = NULL;
 	struct err err = ERR_INIT;
 	struct route_times times = {
 		.queue_ms = -1, .start_ms = -1, .run_ms = -1, .collect_ms = -1
@@ -119,13 +168,17 @@ void worker_serve(struct channel *channel)
 	int r = request_open(&req, channel, &err);
 	log_request_id(req.id);
 	if (r == 0)
-		r = serve_route(&req, &res, &times, &err);
+		r = serve_route(&req, &res, &times, &route, &err);
 	if (r < 0) {
 		log_failure(&err);
 		answer_error(&req, &res, &err, times.problems);
 	}
 	int64_t bytes_out = 0;
 	int status = answer(&req, &res, &err, &bytes_out);
+	/* Before the client sees the end: its next question may be for these. */
+	count_request(&req, route, status, bytes_out);
+	if (route)
+		count_work(route, &times, &err);
 	channel_finish(channel);
 	if (times.note[0])
 		log_warn("%s", times.note);

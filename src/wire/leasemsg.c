@@ -34,6 +34,14 @@ static bool limits_ok(const struct lease_limits *l)
 	       within(l->tmp_mb, 1, MB_MAX) && l->disk_mb + l->tmp_mb < l->memory_mb;
 }
 
+/* A name as the store has them for folders. */
+static bool tenant_ok(const char *tenant)
+{
+	size_t len = strspn(tenant, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+	return tenant[len] == '\0' && len > 0 && len <= LIMIT_TENANT_BYTES;
+}
+
 bool lease_ask_ok(const struct lease_ask *ask)
 {
 	if (ask->magic != LEASE_MAGIC)
@@ -41,7 +49,8 @@ bool lease_ask_ok(const struct lease_ask *ask)
 	if (ask->kind == LEASE_STATUS)
 		return true;
 	return ask->kind == LEASE_TAKE && ask->wait_ms <= WAIT_MS_MAX &&
-	       within(ask->run_ms, 1, RUN_MS_MAX) && limits_ok(&ask->limits);
+	       within(ask->run_ms, 1, RUN_MS_MAX) && ask->made <= 1 && limits_ok(&ask->limits) &&
+	       ends(ask->tenant, sizeof(ask->tenant)) && tenant_ok(ask->tenant);
 }
 
 /* A container's id, or nothing where there is no container. */

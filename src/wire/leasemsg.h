@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "limits.h"
 
 /*
  * The fixed-size messages between a worker and the keeper (SOCK_SEQPACKET), and between a filler
@@ -24,7 +25,9 @@ struct lease_ask {
 	uint32_t wait_ms; /* how long the worker will wait for a slot */
 	uint32_t run_ms;  /* the longest the job may last; the keeper removes what is held much
 			     longer */
+	uint32_t made;	  /* 1: no container that has waited; the last such one was dead */
 	struct lease_limits limits;
+	char tenant[LIMIT_TENANT_BYTES + 4]; /* whose job it is, NUL-terminated; + 4: no padding */
 };
 
 /* Keeper to worker, answer to LEASE_TAKE; with exactly one descriptor when code is ERR_NONE. */

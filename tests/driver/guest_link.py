@@ -17,6 +17,7 @@ SKIPS = {1: "link", 2: "special", 3: "too_large", 4: "too_many", 5: "total", 6: 
 EXIT_FIELDS = "cause exit_code signal oom wall_us cpu_us memory_peak stdout_bytes stderr_bytes".split()
 FRAME_MAX = 65536
 MIB = 1 << 20
+MODULES = "/usr/local/lib/python3.13/dist-packages"  # where the image's interpreter looks as well
 IMAGE = os.environ.get("BELLJAR_TEST_IMAGE", "belljar-python")
 
 
@@ -41,7 +42,7 @@ def have_image():
     return done.returncode == 0
 
 
-def container_command(folder, name, python, workspace, memory):
+def container_command(folder, name, python, workspace, memory, preimport=""):
     tmpfs = "rw,nosuid,nodev,uid=65532,gid=65532,mode=0755,nr_inodes=8192"
     return [
         "docker", "run", "-i", "--rm", "--name", name, "--label", "belljar-test=guest",
@@ -49,6 +50,7 @@ def container_command(folder, name, python, workspace, memory):
         "--security-opt", "no-new-privileges", "--pids-limit", "64", "--memory", memory, "--memory-swap", memory,
         "--log-driver", "none", "--tmpfs", f"/workspace:{tmpfs},exec,size={workspace}",
         "--tmpfs", f"/tmp:{tmpfs},size=64m", "--shm-size", "8m", "-v", f"{folder}:/belljar:ro",
+        "-v", f"{folder}/modules:{MODULES}:ro", "-e", f"BELLJAR_PREIMPORT={preimport}",
         IMAGE, "/belljar/guest", python,
     ]  # fmt: skip
 

@@ -15,8 +15,10 @@ import time
 import traceback
 
 import guest_files
+import guest_preimport
 import guest_run
 import guest_shield
+import odd_modules
 from guest_link import Guest, container_command, have_image, namespace_command
 
 
@@ -26,11 +28,11 @@ class Place:
     def __init__(self, folder, in_container):
         self.folder, self.in_container, self.count, self.open = folder, in_container, 0, []
 
-    def guest(self, hello=True, python=None, memory="256m", workspace="64m"):
+    def guest(self, hello=True, python=None, memory="256m", workspace="64m", preimport=""):
         self.count += 1
         if self.in_container:
             name = f"belljar-test-guest-{os.getpid()}-{self.count}"
-            command = container_command(self.folder, name, python or "python3", workspace, memory)
+            command = container_command(self.folder, name, python or "python3", workspace, memory, preimport)
         else:
             command = namespace_command(self.folder, python or "/usr/bin/python3", workspace)
         guest = Guest(command, hello)
@@ -57,6 +59,7 @@ class Place:
 def install(binary, drivers, folder):
     shutil.copy(binary, os.path.join(folder, "guest"))
     shutil.copytree(drivers, os.path.join(folder, "drivers"), ignore=shutil.ignore_patterns("__pycache__"))
+    odd_modules.write(os.path.join(folder, "modules"))
     os.chmod(folder, 0o755)
     os.chmod(os.path.join(folder, "guest"), 0o755)
 
@@ -77,7 +80,7 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     in_container = have_image()
-    modules = (guest_run, guest_files, guest_shield)
+    modules = (guest_run, guest_files, guest_shield, guest_preimport)
     tests = {n[5:]: f for m in modules for n, f in vars(m).items() if n.startswith("test_")}
     chosen = sys.argv[3:] or list(tests)
     results, left_out = [], []

@@ -22,7 +22,7 @@ class Case:
 STATE = """
 import sys, os
 print(sys.argv, sys.orig_argv, sys.path, sys.flags, sys.warnoptions, sys._xoptions)
-print(sorted(sys.modules))
+print("modules", sorted(sys.modules))
 print(sorted(globals()), [k for k in globals()], sorted(vars(__builtins__)))
 print(__name__, __file__, __spec__, __cached__, __doc__, __package__, type(__loader__), vars(__loader__))
 print(sys.getprofile(), sys.gettrace(), sys.getrecursionlimit(), sys.dont_write_bytecode, sys.stdout.encoding)
@@ -31,7 +31,7 @@ print(sorted(sys.path_importer_cache), sys.meta_path, sys.path_hooks)
 print(sorted(os.listdir("/proc/self/fd"))[:3], len(os.listdir("/proc/self/fd")))
 print(sys.stdin.isatty(), sys.stdout.line_buffering, sys.stdout.write_through, sys.executable, sys.prefix)
 print(open(__file__).read()[:20], os.stat(__file__).st_size, os.listdir("."))
-print(sorted({c.__qualname__ for c in object.__subclasses__()} - {"AST"}))
+print("classes", sorted({c.__qualname__ for c in object.__subclasses__()} - {"AST"}))
 """
 
 # AST: the compiler's own base class is there once anything was compiled, be it a module without cached bytecode.

@@ -5,6 +5,7 @@ usage: run.py DRIVERS_FOLDER [PYTHON...]
 Without PYTHON: this interpreter and /usr/bin/python3. Prints "N passed, N failed" and exits non-zero if any failed.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import odd_modules
 from programs import SAME, SHOWN, Case
 
 TIMEOUT = 60
@@ -70,30 +72,42 @@ def read_byte(sock):
     return sock.recv(1)
 
 
-def start_driver(python, drivers, folder):
+def preimported(sock):
+    """What comes behind the names that are imported in advance."""
+    while (got := read_byte(sock)) == b"I":
+        pass
+    return got
+
+
+def start_driver(python, drivers, folder, preimport=""):
     """An interpreter that waits for its job in an empty folder, as the guest starts it."""
     empty(folder)
+    env = {**ENV, "PYTHONPATH": drivers, **({"BELLJAR_PREIMPORT": preimport} if preimport else {})}
     ours, theirs = socket.socketpair()
     pipe = subprocess.PIPE
 
     def place():
         os.dup2(theirs.fileno(), 3, True)
 
-    process = subprocess.Popen([python, "main.py"], cwd=folder, env={**ENV, "PYTHONPATH": drivers}, stdin=pipe,
-                               stdout=pipe, stderr=pipe, close_fds=True, pass_fds=[3], preexec_fn=place)  # fmt: skip
+    process = subprocess.Popen([python, "main.py"], cwd=folder, env=env, stdin=pipe, stdout=pipe,
+                               stderr=pipe, close_fds=True, pass_fds=[3], preexec_fn=place)  # fmt: skip
     theirs.close()
     return process, ours
 
 
-def driven(python, drivers, folder, case, show, args=b""):
-    process, ours = start_driver(python, drivers, folder)
+def send_job(ours, case, show, args=b""):
+    argv = b"".join(os.fsencode(a) + b"\0" for a in case.argv)
+    env = b"".join(os.fsencode(f"{k}={v}") + b"\0" for k, v in case.env.items())
+    ours.sendall(struct.pack(">IIII", show, len(argv), len(env), len(args)) + argv + env + args)
+
+
+def driven(python, drivers, folder, case, show, args=b"", preimport=""):
+    process, ours = start_driver(python, drivers, folder, preimport)
     with ours:
-        if read_byte(ours) != b"R":
-            return finish(process, b"")
+        if read_byte(ours) != b"R" or (preimport and preimported(ours) != b"P"):
+            return b"", ours.recv(400) + finish(process, b"")[1], None
         fill(folder, case)
-        argv = b"".join(os.fsencode(a) + b"\0" for a in case.argv)
-        env = b"".join(os.fsencode(f"{k}={v}") + b"\0" for k, v in case.env.items())
-        ours.sendall(struct.pack(">IIII", show, len(argv), len(env), len(args)) + argv + env + args)
+        send_job(ours, case, show, args)
         taken = read_byte(ours)
     out, err, code = finish(process, case.stdin)
     return (out, err, code) if taken == b"G" else (out, err + b"\n[job not taken]", code)
@@ -140,6 +154,94 @@ def compare(report, python, drivers, folder):
         report.check(f"{python}: {case.name} (show=0)", driven(python, drivers, folder, case, 0), bare)
         got = driven(python, drivers, folder, case, 1)
         report.check(f"{python}: {case.name} (shown)", got, wanted_shown(case, bare))
+
+
+# What many programs of the list import, and what those modules import.
+IN_ADVANCE = "json,decimal,inspect,unittest,multiprocessing.pool,concurrent.futures.process,asyncio,pickle,dataclasses"
+
+
+WITH_PANDAS = "state", "hello", "atexit", "del order", "unraisable", "thread outlives main", "fork", "mp fork", "own names"
+
+
+def without_modules(got):
+    """The rows of "state" in which an interpreter with modules imported in advance may differ."""
+    out, err, code = got
+    rows = [row for row in out.split(b"\n") if not row.startswith((b"modules ", b"classes "))]
+    return b"\n".join(rows), err, code
+
+
+def compare_preimported(report, python, drivers, folder):
+    """The same programs with modules imported in advance. Those with argv or env get a fresh interpreter."""
+    for case in SAME + SHOWN:
+        if case.argv or case.env:
+            continue
+        bare = plain(python, folder, case)
+        want = wanted_shown(case, bare) if case in SHOWN else bare
+        got = driven(python, drivers, folder, case, 1, preimport=IN_ADVANCE)
+        report.check(f"{python}: {case.name} (modules in advance)", without_modules(got), without_modules(want))
+        if case.name in WITH_PANDAS and importlib.util.find_spec("pandas"):
+            got = driven(python, drivers, folder, case, 1, preimport="numpy,pandas")
+            report.check(f"{python}: {case.name} (pandas in advance)", without_modules(got), without_modules(want))
+
+
+def answer(python, path, folder, names, case=None, early=False, before=None):
+    """The driver's last words on the socket, and what the program printed."""
+    process, ours = start_driver(python, path, folder, names)
+    with ours:
+        if before:
+            fill(folder, before)
+        words = read_byte(ours)
+        words += read_byte(ours) if early else preimported(ours)
+        if words == b"RP" or early:
+            fill(folder, case)
+            send_job(ours, case, 1)
+        while part := ours.recv(4096):
+            words += part
+    return words.decode(), finish(process, case.stdin if case else b"")[:2]
+
+
+def preimports(report, python, drivers, folder, modules):
+    odd_modules.write(modules)
+    path = f"{drivers}:{modules}"
+
+    def check(name, got, want):
+        report.check(f"{python}: in advance: {name}", got, want)
+
+    code = "import sys\nprint('{0}' in sys.modules, 'good' in sys.modules)\nimport good\nsorted(globals())[-2:]"
+    for name, (_, word) in odd_modules.MODULES.items():
+        got, (out, err) = answer(python, path, folder, name, Case("", code.format(name)))
+        if word:
+            words = f"RF{name} can't be imported in advance: "
+            check(name, (got[: len(words)], word in got[len(words) :].split(", "), out, err), (words, True, b"", b""))
+            continue
+        there = name not in ("fails", "exits", "interrupts", "generator", "syntax")
+        out_want = f"{there} {name in ('good', 'uses_good', 'tries')}\n['good', 'sys']\n".encode()
+        check(name, (got, out, err), ("RPG", out_want, b""))
+
+    code = "import sys\nprint([n for n in ('good', 'slow', 'preimport', 'select', 'gc', '_locale') if n in sys.modules])"
+    own = "import sys\nall = object.__subclasses__() + Exception.__subclasses__()\n"
+    own += "[c for c in all if c.__module__ in ('preimport', 'sitecustomize')], sys.path_importer_cache.keys() & {%r}"
+    got, (out, err) = answer(python, path, folder, "good", Case("", own % drivers))
+    check("nothing of ours is left", (got, out, err), ("RPG", b"([], set())\n", b""))
+    for names, there in (("no_such,,good, x,os.nothing,json,json.nothing,a..b", ["good"]), ("no_such", [])):
+        got, (out, err) = answer(python, path, folder, names, Case("", code))
+        check(names, (got, out, err), ("RPG", f"{there}\n".encode(), b""))
+    got, (out, err) = answer(python, path, folder, "slow,good", Case("", code), early=True)
+    check("a job comes meanwhile", (got, out, err), ("RIPG", b"['slow']\n", b""))
+
+    case = Case("", "import good, csv\nprint(good.__file__.rsplit('/', 2)[-2:], csv.__file__.endswith('/w/csv.py'))")
+    fake = Case("", "", files={"good.py": "print('fake')", "json/__init__.py": "1/0", "csv.py": "1/0"})
+    got, (out, err) = answer(python, path, folder, "good,json", case, before=fake)
+    check("files of a job that are there already", (got[:3], out, err), ("RPF", b"", b""))
+
+    for entry in "good.py", "good/x.txt", "good.so", "good.abi3.so", "goodrc", ".good", "optional.py", "json/__init__.py", "re.py":
+        case = Case("", "1", files={entry: ""})
+        got, (out, err) = answer(python, path, folder, "tries,json", case)
+        want = f"RPF{entry.split('/')[0]} has the name of a module that is imported already"
+        check(f"a file {entry}", (got, out, err), (want, b"", b""))
+    case = Case("", "1", files={"data.json": "", "goods.py": "", "d/good.py": "", "Good.py": "", "src": "", "time.py": "", "x": ""})
+    got, (out, err) = answer(python, path, folder, "tries,json", case)
+    check("other files", (got, out, err), ("RPG", b"1\n", b""))
 
 
 FAILING_REPR = """
@@ -204,6 +306,8 @@ def main():
         for python in interpreters(sys.argv[2:]):
             compare(report, python, drivers, folder)
             extras(report, python, drivers, folder)
+            compare_preimported(report, python, drivers, folder)
+            preimports(report, python, drivers, folder, os.path.join(base, "modules"))
     print(f"driver: {report.passed} passed, {report.failed} failed")
     sys.exit(1 if report.failed else 0)
 

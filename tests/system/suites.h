@@ -6,6 +6,7 @@
 Suite *suite_conf(void);
 Suite *suite_execute(void);
 Suite *suite_log(void);
+Suite *suite_metrics(void);
 Suite *suite_files(void);
 Suite *suite_cases(void);
 Suite *suite_sandbox(void);
@@ -18,6 +19,8 @@ Suite *suite_roles(void);
 Suite *suite_supervision(void);
 Suite *suite_guard(void);
 Suite *suite_keeper(void);
+Suite *suite_pool(void);
+Suite *suite_flood(void);
 Suite *suite_restart(void);
 Suite *suite_cgi(void);
 Suite *suite_memory(void);

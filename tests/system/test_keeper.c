@@ -73,6 +73,7 @@ static struct lease_ask good_ask(void)
 				   .kind = LEASE_TAKE,
 				   .wait_ms = 10000,
 				   .run_ms = 10000,
+				   .tenant = "t",
 				   .limits = { .memory_mb = 128,
 					       .cpu_milli = 500,
 					       .pids = 32,
@@ -132,6 +133,9 @@ static const struct ask_row bad_asks[] = {
 	{ "no tmp", FIELD(limits.tmp_mb), 0 },
 	{ "tmp over the memory", FIELD(limits.tmp_mb), 4000 },
 	{ "a job without end", FIELD(run_ms), UINT32_MAX },
+	{ "a yes beyond 1", FIELD(made), 2 },
+	{ "nobody's job", FIELD(tenant), 0 },
+	{ "a tenant with a path", FIELD(tenant), 0x2f2e2e }, /* "../" */
 };
 
 START_TEST(questions_beyond_the_limits)

@@ -16,6 +16,7 @@
 	X(base_num)                                                                                \
 	X(base_path)                                                                               \
 	X(base_strbuf)                                                                             \
+	X(base_tally)                                                                              \
 	X(base_utf8)                                                                               \
 	X(wire_base64)                                                                             \
 	X(wire_disposition)                                                                        \
@@ -48,9 +49,15 @@
 	X(api_endings)                                                                             \
 	X(api_execute)                                                                             \
 	X(api_fields)                                                                              \
-	X(api_files)                                                                               \
+	X(api_metrics)                                                                             \
+	X(api_page)                                                                                \
+	X(api_page_files)                                                                          \
 	X(proc_filter)                                                                             \
 	X(proc_keeper)                                                                             \
+	X(proc_keeper_admit)                                                                       \
+	X(proc_keeper_pool)                                                                        \
+	X(proc_keeper_refill)                                                                      \
+	X(metrics)                                                                                 \
 	X(proc_setup)
 
 #define DECLARE(name) Suite *suite_##name(void);

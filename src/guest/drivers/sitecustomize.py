@@ -3,9 +3,10 @@
 The guest starts `python3 main.py` with this folder as PYTHONPATH before it has a program. The site
 module then imports this file as the last step of the interpreter's start. It says that it is ready,
 waits on descriptor 3 for the job (counts of show_last, argv, env, args as big-endian words, then
-the bytes), applies it, and takes itself out of everything that a program can see. When it returns,
-CPython itself opens main.py, which has been written meanwhile, and runs it: no frame, hook or
-module of ours is beneath the program.
+the bytes), applies it, and takes itself out of everything that a program can see. While it waits it
+may import modules, named in BELLJAR_PREIMPORT; a job that they don't suit is refused, and the guest
+gives it to an interpreter without them. When this file returns, CPython itself opens main.py, which
+has been written meanwhile, and runs it: no frame, hook or module of ours is beneath the program.
 """
 
 import io
@@ -83,18 +84,37 @@ def apply(argv, env, args):
         os.environ["BELLJAR_ARGS"] = ARGS_FILE
 
 
-def take_job():
+def refuse(text):
+    os.write(CTL, f"F{text}"[:300].encode(errors="replace"))
+    os._exit(1)
+
+
+def preimport(names):
+    """Imports the modules, and returns what finds a file of the job's that one of them hides."""
+    here = os.path.dirname(__file__)
+    sys.path.insert(0, here)
+    module = __import__("preimport")
+    del sys.modules["preimport"]
+    sys.path.remove(here)
+    sys.path_importer_cache.pop(here, None)
+    try:
+        looked_up = module.run(names.split(","), CTL)
+    except Exception as e:
+        refuse(e)
+    return lambda: module.shadowed(looked_up)
+
+
+def take_job(hidden_file):
     """Takes and applies the job; returns whether the last expression is to be shown."""
-    os.set_inheritable(CTL, False)
-    os.write(CTL, b"R")
     head = read_exact(16)
     show, argv, env, args = (int.from_bytes(head[i : i + 4], "big") for i in (0, 4, 8, 12))
     argv, env, args = read_exact(argv), read_exact(env), read_exact(args)
+    if hidden := hidden_file():
+        refuse(f"{hidden} has the name of a module that is imported already")
     try:
         apply(strings(argv), strings(env), args)
     except Exception as e:
-        os.write(CTL, f"F{type(e).__name__}: {e}"[:300].encode(errors="replace"))
-        os._exit(1)
+        refuse(f"{type(e).__name__}: {e}")
     os.write(CTL, b"G")
     os.close(CTL)
     return bool(show)
@@ -249,8 +269,11 @@ def show_last():
 
 
 def main():
+    names = os.environ.pop("BELLJAR_PREIMPORT", "")
     error = forget()
-    if take_job():
+    os.set_inheritable(CTL, False)
+    os.write(CTL, b"R")
+    if take_job(preimport(names) if names else lambda: None):
         show_last()
     if error:
         raise error

@@ -24,7 +24,8 @@ static const struct lease_ask ask = { .magic = LEASE_MAGIC,
 				      .kind = LEASE_TAKE,
 				      .wait_ms = 500,
 				      .run_ms = 1000,
-				      .limits = { 128, 1000, 16, 32, 16 } };
+				      .limits = { 128, 1000, 16, 32, 16 },
+				      .tenant = "local" };
 
 static void setup(void)
 {

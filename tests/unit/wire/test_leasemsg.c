@@ -10,6 +10,7 @@ static const struct lease_ask ask = {
 	.kind = LEASE_TAKE,
 	.wait_ms = 10000,
 	.run_ms = 60000,
+	.tenant = "local",
 	.limits = { .memory_mb = 512, .cpu_milli = 1000, .pids = 64, .disk_mb = 256, .tmp_mb = 64 }
 };
 
@@ -82,10 +83,32 @@ static void wrapping_disk(struct lease_ask *a)
 	a->limits.disk_mb = UINT32_MAX - 10;
 }
 
+static void no_bool(struct lease_ask *a)
+{
+	a->made = 2;
+}
+static void no_tenant(struct lease_ask *a)
+{
+	a->tenant[0] = '\0';
+}
+static void bad_tenant(struct lease_ask *a)
+{
+	a->tenant[0] = '/';
+}
+static void long_tenant(struct lease_ask *a)
+{
+	memset(a->tenant, 'a', LIMIT_TENANT_BYTES + 1);
+}
+static void endless_tenant(struct lease_ask *a)
+{
+	memset(a->tenant, 'a', sizeof(a->tenant));
+}
+
 static void (*const breaks[])(struct lease_ask *) = {
-	clear_magic, bad_kind,	 no_kind,    long_wait, long_run,      no_run,
-	no_memory,   low_memory, all_memory, no_cpu,	all_cpu,       no_pids,
-	all_pids,    no_disk,	 no_tmp,     full_disk, wrapping_disk,
+	clear_magic, bad_kind,	 no_kind,     long_wait,      long_run,	     no_run,
+	no_memory,   low_memory, all_memory,  no_cpu,	      all_cpu,	     no_pids,
+	all_pids,    no_disk,	 no_tmp,      full_disk,      wrapping_disk, no_bool,
+	no_tenant,   bad_tenant, long_tenant, endless_tenant,
 };
 
 START_TEST(asks_are_checked)

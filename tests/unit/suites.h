@@ -47,8 +47,13 @@
 	X(box_run_lies)                                                                            \
 	X(api_endings)                                                                             \
 	X(api_execute)                                                                             \
+	X(api_output)                                                                              \
 	X(api_fields)                                                                              \
+	X(api_page)                                                                                \
+	X(api_page_execute)                                                                        \
+	X(api_page_files)                                                                          \
 	X(api_files)                                                                               \
+	X(api_form)                                                                                \
 	X(proc_filter)                                                                             \
 	X(proc_keeper)                                                                             \
 	X(proc_setup)

@@ -148,7 +148,7 @@ static int body_too_large(int64_t max, const char *cap_name, struct err *err)
 int request_each(struct request *r, int64_t max, const char *cap_name, request_take take, void *arg,
 		 struct err *err)
 {
-	int64_t deadline = clock_ms() + LIMIT_BODY_MS;
+	int64_t start = clock_ms();
 	char piece[LIMIT_FRAME_BYTES];
 	long n;
 
@@ -160,9 +160,11 @@ int request_each(struct request *r, int64_t max, const char *cap_name, request_t
 			return body_too_large(max, cap_name, err);
 		if (take(arg, piece, (size_t)n, err))
 			return -1;
-		if (clock_ms() > deadline)
-			return err_set(err, ERR_TIMEOUT, "the request body took more than %d s",
-				       LIMIT_BODY_MS / 1000);
+		if (clock_ms() - start > LIMIT_BODY_MS + r->body_read / LIMIT_BODY_RATE)
+			return err_set(err, ERR_TIMEOUT,
+				       "the request body took more than %lld s for %lld bytes",
+				       (long long)(clock_ms() - start) / 1000,
+				       (long long)r->body_read);
 	}
 	if (n < 0)
 		return -1;

@@ -163,12 +163,21 @@ static int add_strings(struct form *f, struct err *err)
 		list = json_object_new_array();
 		json_object_object_add(f->tree, f->row->name, list);
 	}
-	if (f->text.buf[0] != '[')
-		return json_object_array_add(list, string_of(&f->text));
+	if (f->text.buf[0] != '[') {
+		json_object_array_add(list, string_of(&f->text));
+		return 0;
+	}
 	if (parse(f, &more, err))
 		return -1;
 	for (size_t i = 0; i < json_object_array_length(more); i++)
 		json_object_array_add(list, json_object_get(json_object_array_get_idx(more, i)));
+	return 0;
+}
+
+/* json-c fails here only without memory. */
+static int put(struct form *f, struct json_object *value)
+{
+	json_object_object_add(f->tree, f->row->name, value);
 	return 0;
 }
 
@@ -180,7 +189,7 @@ static int add_json(struct form *f, struct err *err)
 		return -1;
 	if (f->row->type == SCHEMA_ANY)
 		f->ex->args = xstrndup(f->text.buf, f->text.len);
-	return json_object_object_add(f->tree, f->row->name, value);
+	return put(f, value);
 }
 
 static int add_value(struct form *f, struct err *err)
@@ -192,9 +201,9 @@ static int add_value(struct form *f, struct err *err)
 		break;
 	case SCHEMA_INT:
 	case SCHEMA_NUMBER:
-		return json_object_object_add(f->tree, f->row->name, number_of(&f->text));
+		return put(f, number_of(&f->text));
 	case SCHEMA_BOOL:
-		return json_object_object_add(f->tree, f->row->name, bool_of(&f->text));
+		return put(f, bool_of(&f->text));
 	case SCHEMA_STRINGS:
 		return add_strings(f, err);
 	case SCHEMA_ANY:
@@ -205,7 +214,7 @@ static int add_value(struct form *f, struct err *err)
 	case SCHEMA_LATER:
 		break;
 	}
-	return json_object_object_add(f->tree, f->row->name, string_of(&f->text));
+	return put(f, string_of(&f->text));
 }
 
 static int end_field(struct form *f, struct err *err)

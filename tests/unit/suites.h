@@ -54,6 +54,7 @@
 	X(api_page_files)                                                                          \
 	X(api_files)                                                                               \
 	X(api_form)                                                                                \
+	X(api_form_refusals)                                                                       \
 	X(proc_filter)                                                                             \
 	X(proc_keeper)                                                                             \
 	X(proc_setup)

@@ -145,6 +145,7 @@ Suite *suite_api_page_files(void)
 	Suite *s = suite_create("api/page_files");
 	TCase *t = tcase_create("page_files");
 
+	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, lists_the_files);
 	tcase_add_test(t, has_a_form_for_uploads);

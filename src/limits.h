@@ -47,8 +47,9 @@
 #define LIMIT_READ_MS                                                                              \
 	30000 /* silence of the web server while it sends a body: nginx has the body whole before  \
 		 it calls */
-#define LIMIT_BODY_MS 60000  /* the whole body, beyond what its size takes at LIMIT_BODY_RATE */
-#define LIMIT_BODY_RATE 1000 /* bytes a millisecond: a disk that is slower holds workers too long  \
+#define LIMIT_BODY_MS 60000 /* the whole body, beyond what its size takes at LIMIT_BODY_RATE */
+#define LIMIT_BODY_RATE                                                                            \
+	1000		     /* bytes a millisecond: a disk that is slower holds workers too long  \
 			      */
 #define LIMIT_WRITE_MS 30000 /* silence of the web server while it takes an answer */
 #define LIMIT_DRAIN_MS                                                                             \

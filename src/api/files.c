@@ -75,10 +75,15 @@ static int load_page(struct blob_list *list, const struct query *q, struct route
 	return -1;
 }
 
+/* One row of a list: its name escaped, id, hash, type, numbers and names of members. */
+#define FILE_BYTES (2 * LIMIT_PATH_BYTES + LIMIT_MIME_TYPE_BYTES + 512)
+
 static int list_json(const struct blob_list *list, struct response *res, struct err *err)
 {
 	struct strbuf *body = &res->body;
 
+	strbuf_clear(body);
+	strbuf_init(body, 2 * BLOB_CURSOR_BYTES + list->count * FILE_BYTES);
 	strbuf_addch(body, '{');
 	member_open(body, "files", '[');
 	for (size_t i = 0; i < list->count; i++) {

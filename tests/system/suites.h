@@ -24,6 +24,7 @@ Suite *suite_restart(void);
 Suite *suite_cgi(void);
 Suite *suite_memory(void);
 Suite *suite_store(void);
+Suite *suite_stored(void);
 Suite *suite_upload(void);
 Suite *suite_upload_faults(void);
 Suite *suite_engine(void);

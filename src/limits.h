@@ -49,8 +49,11 @@
 		 it calls */
 #define LIMIT_BODY_MS 60000 /* the whole body, beyond what its size takes at LIMIT_BODY_RATE */
 #define LIMIT_BODY_RATE                                                                            \
-	1000		     /* bytes a millisecond: a disk that is slower holds workers too long  \
-			      */
+	1000 /* bytes a millisecond: a disk that is slower holds workers too long                  \
+	      */
+#define LIMIT_PIECE_BYTES                                                                          \
+	(256 << 10) /* of a body at once: file systems take large pieces at half the cost of 64    \
+		       KiB ones */
 #define LIMIT_WRITE_MS 30000 /* silence of the web server while it takes an answer */
 #define LIMIT_DRAIN_MS                                                                             \
 	5000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \

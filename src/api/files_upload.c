@@ -113,11 +113,12 @@ static int on_data(void *arg, const void *data, size_t len, struct err *err)
 	return u->in_file ? blob_write_add(&u->files[u->count - 1], data, len, err) : 0;
 }
 
+/* A type that is refused is known before any file of the request can be seen. */
 static int on_end(void *arg, struct err *err)
 {
-	(void)arg;
-	(void)err;
-	return 0;
+	struct upload *u = arg;
+
+	return u->in_file ? blob_write_settle(&u->files[u->count - 1], err) : 0;
 }
 
 static int take(void *arg, const void *data, size_t len, struct err *err)

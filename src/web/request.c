@@ -5,6 +5,7 @@
  */
 #include "web/request.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/ident.h"
@@ -148,13 +149,16 @@ static int body_too_large(int64_t max, const char *cap_name, struct err *err)
 int request_each(struct request *r, int64_t max, const char *cap_name, request_take take, void *arg,
 		 struct err *err)
 {
+	size_t size = r->content_length < 0 || r->content_length > LIMIT_PIECE_BYTES
+			      ? LIMIT_PIECE_BYTES
+			      : (size_t)r->content_length + 1;
+	AUTO_FREE char *piece = xmalloc(size);
 	int64_t start = clock_ms();
-	char piece[LIMIT_FRAME_BYTES];
 	long n;
 
 	if (r->content_length > max)
 		return body_too_large(max, cap_name, err);
-	while ((n = channel_read(r->channel, piece, sizeof(piece), err)) > 0) {
+	while ((n = channel_read(r->channel, piece, size, err)) > 0) {
 		r->body_read += n;
 		if (r->body_read > max)
 			return body_too_large(max, cap_name, err);
@@ -201,6 +205,7 @@ void request_drain(struct request *r)
 	while (n > 0 && clock_ms() < deadline) {
 		struct err ignored = ERR_INIT;
 
+		channel_hurry(r->channel, clock_left(deadline));
 		n = channel_read(r->channel, piece, sizeof(piece), &ignored);
 		r->body_read += MAX(n, 0);
 	}

@@ -26,6 +26,7 @@ Suite *suite_memory(void);
 Suite *suite_store(void);
 Suite *suite_stored(void);
 Suite *suite_upload(void);
+Suite *suite_upload_ids(void);
 Suite *suite_upload_faults(void);
 Suite *suite_engine(void);
 Suite *suite_browser(void);

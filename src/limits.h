@@ -56,7 +56,7 @@
 		       KiB ones */
 #define LIMIT_WRITE_MS 30000 /* silence of the web server while it takes an answer */
 #define LIMIT_DRAIN_MS                                                                             \
-	5000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \
+	2000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \
 		connection that ends early for a failure */
 #define LIMIT_HEADER_VALUE                                                                         \
 	1400 /* of a header we send: a name of LIMIT_NAME_BYTES twice, once with each byte as %XX  \
@@ -146,6 +146,7 @@
 #define LIMIT_LIST 1000 /* files of one page: about 400 KiB of JSON */
 #define LIMIT_CLAIM_BYTES                                                                          \
 	(1 << 20) /* quota is claimed in such steps: one lock for each MiB written */
+#define LIMIT_CLAIM_FIRST (64 << 10)
 #define LIMIT_STORE_LOCK_MS                                                                        \
 	5000 /* the quota's lock is held for microseconds, by a sweep for the time of one scan */
 #define LIMIT_STALE_MS                                                                             \

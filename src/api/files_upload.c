@@ -243,7 +243,7 @@ int api_files_upload(struct request *req, struct response *res, struct route_tim
 
 	response_header(res, "Vary", "Accept");
 	upload_init(&u, times);
-	if (read_body(&u, req, err) == 0 && commit(&u, err) == 0)
+	if (api_open(err) == 0 && read_body(&u, req, err) == 0 && commit(&u, err) == 0)
 		rc = answer(&u, req, res, err);
 	upload_clear(&u);
 	return rc;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "limits.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct channel {
 	int read_ms;  /* longest silence of one read */
 	bool cgi;
 	bool cgi_served;
+	int64_t cgi_read; /* bytes of the body so far */
 };
 
 /* libfcgi waits up to 2 s at close for the peer to read; nginx has its answer by then. Not replaced
@@ -165,14 +167,30 @@ void channel_hurry(struct channel *c, int ms)
 		set_timeout(c->fcgi.ipcFd, SO_RCVTIMEO, c->read_ms);
 }
 
+/* A CGI server need not close stdin behind the body (RFC 3875, 4.2): its length ends it. */
+static long read_cgi(struct channel *c, void *buf, size_t len, struct err *err)
+{
+	const char *length = channel_param(c, "CONTENT_LENGTH");
+	struct err cause = ERR_INIT;
+	int64_t whole = 0;
+	ssize_t n;
+
+	if (length && !num_int(length, 0, INT64_MAX, &whole))
+		whole = 0;
+	len = (size_t)MIN((int64_t)len, whole - c->cgi_read);
+	if (len == 0)
+		return 0;
+	n = io_read_some(STDIN_FILENO, buf, len, clock_ms() + c->read_ms, &cause);
+	if (n < 0)
+		return read_failed(cause.sys, err);
+	c->cgi_read += n;
+	return n;
+}
+
 long channel_read(struct channel *c, void *buf, size_t len, struct err *err)
 {
-	if (c->cgi) {
-		struct err cause = ERR_INIT;
-		ssize_t n = io_read_some(STDIN_FILENO, buf, len, clock_ms() + c->read_ms, &cause);
-
-		return n < 0 ? read_failed(cause.sys, err) : n;
-	}
+	if (c->cgi)
+		return read_cgi(c, buf, len, err);
 	int n = FCGX_GetStr(buf, (int)MIN(len, (size_t)LIMIT_PIECE_BYTES), c->fcgi.in);
 	int sys = n > 0 ? 0 : FCGX_GetError(c->fcgi.in);
 

@@ -115,6 +115,18 @@ static int read_query(struct request *r, struct channel *c, struct err *err)
 	return 0;
 }
 
+/* Never cut: a boundary could be what is missing. */
+static int read_type(struct request *r, struct channel *c, struct err *err)
+{
+	const char *type = param(c, "CONTENT_TYPE");
+
+	if (strlen(type) >= sizeof(r->content_type))
+		return err_set(err, ERR_BAD_REQUEST, "Content-Type has %zu bytes, the limit is %zu",
+			       strlen(type), sizeof(r->content_type) - 1);
+	memcpy(r->content_type, type, strlen(type) + 1);
+	return 0;
+}
+
 static int read_length(struct request *r, struct channel *c, struct err *err)
 {
 	const char *length = param(c, "CONTENT_LENGTH");
@@ -132,10 +144,10 @@ int request_open(struct request *r, struct channel *c, struct err *err)
 	r->content_length = -1;
 	r->method = method_of(param(c, "REQUEST_METHOD"));
 	snprintf(r->method_name, sizeof(r->method_name), "%s", param(c, "REQUEST_METHOD"));
-	snprintf(r->content_type, sizeof(r->content_type), "%s", param(c, "CONTENT_TYPE"));
 	snprintf(r->accept, sizeof(r->accept), "%s", param(c, "HTTP_ACCEPT"));
 	choose_id(r->id, param(c, "REQUEST_ID"));
-	if (read_path(r, c, err) || read_query(r, c, err) || read_length(r, c, err))
+	if (read_path(r, c, err) || read_query(r, c, err) || read_type(r, c, err) ||
+	    read_length(r, c, err))
 		return -1;
 	return 0;
 }

@@ -73,6 +73,29 @@ START_TEST(two_files_of_one_name_stay_two)
 }
 END_TEST
 
+/* By FastCGI or CGI without a web server that sends files itself. */
+START_TEST(a_download_without_the_web_servers_help)
+{
+	AUTO_FREE char *id = make_stored("open('made.txt', 'w').write('A' * 600000)");
+	AUTO_FREE char *uri = xasprintf("/v1/files/%s", id);
+	AUTO(answer) a = ANSWER_INIT;
+	AUTO(answer) head = ANSWER_INIT;
+	service_call(&svc, "GET", uri, NULL, &a);
+	ck_assert_int_eq(a.status, 200);
+	ck_assert_uint_eq(a.body.len, 600000);
+	ck_assert(strspn(a.body.buf, "A") == 600000);
+	ck_assert_str_eq(answer_header(&a, "Content-Length"), "600000");
+	ck_assert_str_eq(answer_header(&a, "Content-Type"), "text/plain");
+	ck_assert_ptr_nonnull(strstr(answer_header(&a, "Content-Disposition"), "made.txt"));
+	ck_assert_ptr_nonnull(strstr(answer_header(&a, "Content-Security-Policy"), "sandbox"));
+	ck_assert_ptr_null(answer_header(&a, "X-Accel-Redirect"));
+	service_call(&svc, "HEAD", uri, NULL, &head);
+	ck_assert_int_eq(head.status, 200);
+	ck_assert_uint_eq(head.body.len, 0);
+	ck_assert_str_eq(answer_header(&head, "Content-Length"), "600000");
+}
+END_TEST
+
 static const struct {
 	const char *id;
 	int status;
@@ -109,6 +132,7 @@ Suite *suite_stored(void)
 	tcase_add_unchecked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_stored_file_goes_in_as_often_as_wanted);
 	tcase_add_test(tc, two_files_of_one_name_stay_two);
+	tcase_add_test(tc, a_download_without_the_web_servers_help);
 	tcase_add_loop_test(tc, unknown_and_ill_formed_ids, 0, (int)ARRAY_SIZE(bad_ids));
 	suite_add_tcase(s, tc);
 	return s;

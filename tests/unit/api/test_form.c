@@ -66,9 +66,8 @@ static const struct {
 	{ CODE FIELD("timeout_ms", " 5 ") END, "5 1 " },
 	/* Arguments: one for each field, or a list. */
 	{ CODE FIELD("argv", "5") FIELD("argv", "{}") FIELD("argv", "5") END, "argv=5|{}|5| " },
-	{ CODE FIELD("argv", "a") FIELD("argv", "[\"\", \"[b\"]") FIELD("argv", "c") END,
-	  "argv=a||[b|c| " },
-	{ CODE FIELD("argv", "[]") END, "argv= " },
+	{ CODE FIELD("argv", "a") FIELD("argv", "[\"x\"]") FIELD("argv", "[b") END,
+	  "argv=a|[\"x\"]|[b| " },
 	/* Files: their bytes, the last of a name, names that mean something. */
 	{ CODE FILE_PART("a", "1") FILE_PART("b", "2") FILE_PART("a", "33") END,
 	  "[main.py]c[a]33[b]2 stdin=" },

@@ -50,8 +50,6 @@ static const struct refusal refusals[] = {
 	{ 422, "invalid_field", "/env", CODE FIELD("env", "{\"A\":1}") END },
 	{ 422, "invalid_field", "/files: Not valid JSON", CODE FIELD("files", "a.txt") END },
 	{ 422, "invalid_field", "/files/0/path", CODE FIELD("files", "[{}]") END },
-	{ 422, "invalid_field", "/argv: Not valid JSON", CODE FIELD("argv", "[x]") END },
-	{ 422, "invalid_field", "/argv/1", CODE FIELD("argv", "a") FIELD("argv", "[1]") END },
 	{ 422, "not_available", "ruby", CODE FIELD("language", "ruby") END },
 	{ 422, "not_available", "/session_id", CODE FIELD("session_id", "x") END },
 };
@@ -138,7 +136,7 @@ START_TEST(bounds_the_values_of_all_json)
 	AUTO(strbuf) body = STRBUF(8 << 20);
 
 	for (int i = 0; i < 2; i++) {
-		strbuf_addstr(&body, OPEN_FIELD("argv") "[0");
+		strbuf_addstr(&body, i == 0 ? OPEN_FIELD("args") "[0" : OPEN_FIELD("env") "[0");
 		for (int n = 0; n < LIMIT_JSON_VALUES / 2; n++)
 			strbuf_addstr(&body, ",0");
 		strbuf_addstr(&body, "]\r\n");

@@ -295,7 +295,8 @@ START_TEST(settles_before_the_commit)
 	struct stat st;
 
 	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &no_images, &err), 0);
-	ck_assert_int_eq(blob_write_add(&w, block, sizeof(block), &err), 0);
+	ck_assert_int_eq(blob_write_add(&w, block, 10, &err), 0);
+	ck_assert_int_eq(blob_write_add(&w, block + 10, sizeof(block) - 10, &err), 0);
 	ck_assert_int_eq(fstat(w.fd, &st), 0);
 	ck_assert_int_gt(st.st_size, sizeof(block));
 	ck_assert_int_eq(blob_write_settle(&w, &err), 0);

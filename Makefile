@@ -42,7 +42,10 @@ LIBOBJ  := $(filter-out $(B)/obj/src/main.o,$(OBJ))
 SUPPORT := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/support/*.c))
 UNIT    := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 SYSTEM  := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/system/*.c))
-BENCH   := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+# What the programs of make bench share is none itself.
+SERIES  := $(B)/obj/tests/bench/series.o
+BENCH   := $(patsubst tests/bench/%.c,$(B)/bench/%, \
+             $(filter-out tests/bench/series.c,$(wildcard tests/bench/*.c)))
 FUZZ    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(B)/replay/%)
 
@@ -105,7 +108,7 @@ $(B)/system: $(SYSTEM) $(SUPPORT) $(LIBOBJ)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
 
-$(B)/bench/%: $(B)/obj/tests/bench/%.o $(LIBOBJ)
+$(B)/bench/%: $(B)/obj/tests/bench/%.o $(SERIES) $(LIBOBJ)
 	@echo "  LD    $@"
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -193,4 +196,4 @@ clean:
 	rm -rf build
 
 -include $(OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(SUPPORT:.o=.d) $(UNIT:.o=.d) $(SYSTEM:.o=.d) \
-         $(FUZZ:%=$(B)/obj/tests/fuzz/fuzz_%.d) $(BENCH:$(B)/bench/%=$(B)/obj/tests/bench/%.d)
+         $(FUZZ:%=$(B)/obj/tests/fuzz/fuzz_%.d) $(BENCH:$(B)/bench/%=$(B)/obj/tests/bench/%.d) $(SERIES:.o=.d)

@@ -47,10 +47,16 @@
 #define LIMIT_READ_MS                                                                              \
 	30000 /* silence of the web server while it sends a body: nginx has the body whole before  \
 		 it calls */
-#define LIMIT_BODY_MS 60000  /* the whole body */
+#define LIMIT_BODY_MS 60000 /* the whole body, beyond what its size takes at LIMIT_BODY_RATE */
+#define LIMIT_BODY_RATE                                                                            \
+	1000 /* bytes a millisecond: a disk that is slower holds workers too long                  \
+	      */
+#define LIMIT_PIECE_BYTES                                                                          \
+	(256 << 10) /* of a body at once: file systems take large pieces at half the cost of 64    \
+		       KiB ones */
 #define LIMIT_WRITE_MS 30000 /* silence of the web server while it takes an answer */
 #define LIMIT_DRAIN_MS                                                                             \
-	5000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \
+	2000 /* an unread body is dropped for so long, so that the answer is seen: nginx takes a   \
 		connection that ends early for a failure */
 #define LIMIT_HEADER_VALUE                                                                         \
 	1400 /* of a header we send: a name of LIMIT_NAME_BYTES twice, once with each byte as %XX  \
@@ -155,6 +161,7 @@
 #define LIMIT_LIST 1000 /* files of one page: about 400 KiB of JSON */
 #define LIMIT_CLAIM_BYTES                                                                          \
 	(1 << 20) /* quota is claimed in such steps: one lock for each MiB written */
+#define LIMIT_CLAIM_FIRST (64 << 10)
 #define LIMIT_STORE_LOCK_MS                                                                        \
 	5000 /* the quota's lock is held for microseconds, by a sweep for the time of one scan */
 #define LIMIT_STALE_MS                                                                             \

@@ -105,7 +105,7 @@ static int serve_cgi(void)
 		return fail(&err, EXIT_CONFIG);
 	struct channel *channel = channel_new(-1, true);
 	const int stop = 0;
-	int r = channel && api_open(&err) == 0 ? channel_accept(channel, &stop, &err) : -1;
+	int r = channel ? channel_accept(channel, &stop, &err) : -1;
 	if (r > 0)
 		worker_serve(channel);
 	channel_free(channel);

@@ -38,9 +38,12 @@ int api_open(struct err *err)
 		.tenant_bytes = conf->files_quota_mb << 20,
 		.total_files = LIMIT_STORE_FILES,
 		.tenant_files = LIMIT_TENANT_FILES,
+		.total_name = "STORE_QUOTA_MB",
+		.tenant_name = "FILES_QUOTA_MB",
 	};
 
-	api_close();
+	if (store.fd >= 0)
+		return 0;
 	return store_open(&store, conf->storage_dir, &limits, err);
 }
 

@@ -33,8 +33,9 @@ int api_files_delete(struct request *req, struct response *res, struct route_tim
 #define API_TENANT "local"
 
 /*
- * Opens the file store of the settings for this process, with its limits; before that the handlers
- * must not be called. ERR_INTERNAL.
+ * Opens the file store of the settings for this process, with its limits, if it is not open yet:
+ * each handler that works in it calls this first, so that one that could not be opened at the
+ * start of a worker harms no other route and is found again when it is back. ERR_INTERNAL.
  */
 int api_open(struct err *err);
 void api_close(void);

@@ -131,8 +131,9 @@ int api_execute(struct request *req, struct response *res, struct route_times *t
 	int rc = -1;
 
 	execute_init(&ex);
-	if (execute_read(&ex, req, times, err) == 0 && execute_check(&ex, err) == 0 &&
-	    execute_stage(&ex, err) == 0 && take_container(&ex, req, false, times, err) == 0 &&
+	if (api_open(err) == 0 && execute_read(&ex, req, times, err) == 0 &&
+	    execute_check(&ex, err) == 0 && execute_stage(&ex, err) == 0 &&
+	    take_container(&ex, req, false, times, err) == 0 &&
 	    run_program(&ex, req, times, err) == 0)
 		rc = answer(&ex, req, res, err);
 	execute_clear(&ex);

@@ -152,23 +152,23 @@ static int parse(struct form *f, struct json_object **out, struct err *err)
 	return 0;
 }
 
-/* Each field is one more string of the list; one that begins as a list does is JSON, and adds its
- * items. */
-static int add_strings(struct form *f, struct err *err)
+/* Each field is one more string of the list, whatever it looks like. */
+static int add_strings(struct form *f)
 {
 	struct json_object *list;
-	AUTO_JSON *more = NULL;
 
 	if (!json_object_object_get_ex(f->tree, f->row->name, &list)) {
 		list = json_object_new_array();
 		json_object_object_add(f->tree, f->row->name, list);
 	}
-	if (f->text.buf[0] != '[')
-		return json_object_array_add(list, string_of(&f->text));
-	if (parse(f, &more, err))
-		return -1;
-	for (size_t i = 0; i < json_object_array_length(more); i++)
-		json_object_array_add(list, json_object_get(json_object_array_get_idx(more, i)));
+	json_object_array_add(list, string_of(&f->text));
+	return 0;
+}
+
+/* json-c fails here only without memory. */
+static int put(struct form *f, struct json_object *value)
+{
+	json_object_object_add(f->tree, f->row->name, value);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ static int add_json(struct form *f, struct err *err)
 		return -1;
 	if (f->row->type == SCHEMA_ANY)
 		f->ex->args = xstrndup(f->text.buf, f->text.len);
-	return json_object_object_add(f->tree, f->row->name, value);
+	return put(f, value);
 }
 
 static int add_value(struct form *f, struct err *err)
@@ -192,11 +192,11 @@ static int add_value(struct form *f, struct err *err)
 		break;
 	case SCHEMA_INT:
 	case SCHEMA_NUMBER:
-		return json_object_object_add(f->tree, f->row->name, number_of(&f->text));
+		return put(f, number_of(&f->text));
 	case SCHEMA_BOOL:
-		return json_object_object_add(f->tree, f->row->name, bool_of(&f->text));
+		return put(f, bool_of(&f->text));
 	case SCHEMA_STRINGS:
-		return add_strings(f, err);
+		return add_strings(f);
 	case SCHEMA_ANY:
 	case SCHEMA_LIST:
 	case SCHEMA_MAP:
@@ -205,7 +205,7 @@ static int add_value(struct form *f, struct err *err)
 	case SCHEMA_LATER:
 		break;
 	}
-	return json_object_object_add(f->tree, f->row->name, string_of(&f->text));
+	return put(f, string_of(&f->text));
 }
 
 static int end_field(struct form *f, struct err *err)

@@ -1,7 +1,7 @@
 /*
  * /v1/files but for the upload: the list, one file's bytes, its end. Called through the route
  * table. No content passes through here: a download is an answer without body that tells nginx
- * which file to send, and by which type and name.
+ * which file to send, and by which type and name; without nginx, the answer sends it.
  */
 #include "api/files.h"
 
@@ -12,14 +12,12 @@
 #include "limits.h"
 #include "store/blob.h"
 #include "store/blob_list.h"
+#include "web/channel.h"
 #include "web/response.h"
 #include "wire/disposition.h"
 #include "wire/query.h"
 
 #include <string.h>
-
-/* Where nginx has the store, as an internal location. */
-#define SENT_FROM "/.belljar/files/"
 
 /* Types that no browser runs as a program or a page, even if it opens them. */
 static const char *const harmless_types[] = {
@@ -75,10 +73,15 @@ static int load_page(struct blob_list *list, const struct query *q, struct route
 	return -1;
 }
 
+/* One row of a list: its name escaped, id, hash, type, numbers and names of members. */
+#define FILE_BYTES (2 * LIMIT_PATH_BYTES + LIMIT_MIME_TYPE_BYTES + 512)
+
 static int list_json(const struct blob_list *list, struct response *res, struct err *err)
 {
 	struct strbuf *body = &res->body;
 
+	strbuf_clear(body);
+	strbuf_init(body, 2 * BLOB_CURSOR_BYTES + list->count * FILE_BYTES);
 	strbuf_addch(body, '{');
 	member_open(body, "files", '[');
 	for (size_t i = 0; i < list->count; i++) {
@@ -100,7 +103,7 @@ int api_files_list(struct request *req, struct response *res, struct route_times
 	AUTO(query) q = { 0 };
 
 	response_header(res, "Vary", "Accept");
-	if (query_parse(&q, req->query, strlen(req->query), err) ||
+	if (api_open(err) || query_parse(&q, req->query, strlen(req->query), err) ||
 	    load_page(&list, &q, times, err))
 		return -1;
 	return request_wants_html(req) ? files_page(&list, res, err) : list_json(&list, res, err);
@@ -114,19 +117,36 @@ static const char *sent_type(const char *mime)
 	return "application/octet-stream";
 }
 
+/* The bytes: by the web server where it says that it can, from where it knows the store. */
+static int find(const struct request *req, struct response *res, struct blob *out, struct err *err)
+{
+	const char *accel = channel_param(req->channel, "BELLJAR_ACCEL"), *id = req->route_args[0];
+	char path[BLOB_PATH_BYTES];
+
+	if (!accel || !*accel) {
+		if (blob_open(api_store(), API_TENANT, id, out, &res->body_fd, err))
+			return -1;
+		res->body_size = out->size;
+		response_header(res, "Content-Security-Policy", "sandbox; default-src 'none'");
+		return 0;
+	}
+	if (blob_stat(api_store(), API_TENANT, id, out, err) ||
+	    blob_path(API_TENANT, out->id, path, err))
+		return -1;
+	response_header(res, "X-Accel-Redirect", "%s%s", accel, path);
+	return 0;
+}
+
 int api_files_download(struct request *req, struct response *res, struct route_times *times,
 		       struct err *err)
 {
 	AUTO(strbuf) name = STRBUF(LIMIT_HEADER_VALUE);
 	AUTO(blob) b = { 0 };
-	char path[BLOB_PATH_BYTES];
 	(void)times;
 
-	if (blob_stat(api_store(), API_TENANT, req->route_args[0], &b, err) ||
-	    blob_path(API_TENANT, b.id, path, err))
+	if (api_open(err) || find(req, res, &b, err))
 		return -1;
 	disposition_attachment(&name, b.name);
-	response_header(res, "X-Accel-Redirect", SENT_FROM "%s", path);
 	response_header(res, "Content-Type", "%s", sent_type(b.mime));
 	response_header(res, "Content-Disposition", "%s", name.buf);
 	/* A file never changes, but it can be deleted: a browser keeps it and asks each time. */
@@ -139,7 +159,7 @@ int api_files_delete(struct request *req, struct response *res, struct route_tim
 {
 	(void)times;
 
-	if (blob_delete(api_store(), API_TENANT, req->route_args[0], err))
+	if (api_open(err) || blob_delete(api_store(), API_TENANT, req->route_args[0], err))
 		return -1;
 	res->status = 204;
 	return 0;

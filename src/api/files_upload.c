@@ -113,11 +113,12 @@ static int on_data(void *arg, const void *data, size_t len, struct err *err)
 	return u->in_file ? blob_write_add(&u->files[u->count - 1], data, len, err) : 0;
 }
 
+/* A type that is refused is known before any file of the request can be seen. */
 static int on_end(void *arg, struct err *err)
 {
-	(void)arg;
-	(void)err;
-	return 0;
+	struct upload *u = arg;
+
+	return u->in_file ? blob_write_settle(&u->files[u->count - 1], err) : 0;
 }
 
 static int take(void *arg, const void *data, size_t len, struct err *err)
@@ -242,7 +243,7 @@ int api_files_upload(struct request *req, struct response *res, struct route_tim
 
 	response_header(res, "Vary", "Accept");
 	upload_init(&u, times);
-	if (read_body(&u, req, err) == 0 && commit(&u, err) == 0)
+	if (api_open(err) == 0 && read_body(&u, req, err) == 0 && commit(&u, err) == 0)
 		rc = answer(&u, req, res, err);
 	upload_clear(&u);
 	return rc;

@@ -38,6 +38,7 @@ list_run() {
 	want_module libcurl libcurl4-openssl-dev
 	want_module libseccomp libseccomp-dev
 	want_module libarchive libarchive-dev
+	want_module nettle nettle-dev
 	want_command musl-gcc musl-tools
 	want_command nginx nginx-light
 	if ! have docker || { ! have dockerd && [ -z "${DOCKER_HOST:-}" ]; }; then
@@ -62,6 +63,9 @@ list_test() {
 	# The version that decides is Debian 12's; lint says when it has another.
 	[ "$(debian_release)" != 12 ] || want_command clang-format clang-format
 	want_command python3 python3
+	# The pages are tested in a browser.
+	want_command chromium chromium
+	want_command chromedriver chromium-driver
 }
 
 list_fuzz() {

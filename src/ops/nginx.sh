@@ -2,32 +2,52 @@
 # nginx.sh port|render|start|stop|foreground: the nginx in front of the service, with this repository's nginx/ files.
 #
 # render copies them into $NGINX_DIR/conf and puts the settings in place of the defaults that stand there (HOST, PORT,
-# RUN_DIR, MAX_REQUEST_BYTES, MAX_EXEC_TIMEOUT_MS, QUEUE_TIMEOUT_MS, WWW_DIR, NGINX_USER). start reloads an nginx that runs
-# already. port only says whether somebody else holds PORT.
+# RUN_DIR, FILE_STORAGE_DIR, MAX_UPLOAD_MB, MAX_EXEC_TIMEOUT_MS, QUEUE_TIMEOUT_MS, WWW_DIR, NGINX_USER, NGINX_SPOOL_DIR,
+# WEB_GROUP). start reloads an nginx that runs already. port only says whether somebody else holds PORT.
 set -eu
 . "$(dirname "$0")/common.sh"
 
+# Bodies of requests are kept here until they are whole, and RUN_DIR's file system is memory on most machines. nginx unlinks
+# them when it opens them: none is left behind.
+NGINX_SPOOL_DIR=${NGINX_SPOOL_DIR:-${NGINX_DIR:+$NGINX_DIR/tmp}}
+NGINX_SPOOL_DIR=${NGINX_SPOOL_DIR:-/var/spool/belljar/$INSTANCE}
 NGINX_DIR=${NGINX_DIR:-$RUN_DIR/nginx}
 NGINX_SOURCE=${NGINX_SOURCE:-$ROOT_DIR/nginx}
 WWW_DIR=${WWW_DIR:-$ROOT_DIR/www}
 # Not the service's user: who breaks a worker must not own nginx too.
 NGINX_USER=${NGINX_USER:-www-data}
-MAX_REQUEST_BYTES=${MAX_REQUEST_BYTES:-26214400}
+WEB_GROUP=${WEB_GROUP:-www-data}
+FILE_STORAGE_DIR=${FILE_STORAGE_DIR:-/var/lib/belljar/files}
+MAX_UPLOAD_MB=${MAX_UPLOAD_MB:-256}
 MAX_EXEC_TIMEOUT_MS=${MAX_EXEC_TIMEOUT_MS:-60000}
 QUEUE_TIMEOUT_MS=${QUEUE_TIMEOUT_MS:-10000}
-# On top of the wait for a slot and the run: making the container, collecting files, and some patience.
+# On top of the wait for a slot and the run: making the container, files in and out, and some patience.
 SPARE_SECONDS=60
+
+# plain_path NAME VALUE: VALUE must mean the same to sed, to nginx and to the service.
+plain_path() {
+	case $2 in
+	/*) ;;
+	*) fail "$1 is no absolute path: $2" ;;
+	esac
+	case $2 in
+	*[!A-Za-z0-9/._@%+=:,~-]*) fail "$1 has characters that nginx's configuration cannot hold: $2" ;;
+	esac
+}
 
 # set_value FILE NAME VALUE: replaces the value of the directive NAME, which must stand there once.
 set_value() {
 	conf_file=$NGINX_DIR/conf/$1
-	[ "$(grep -cE "^[[:space:]]*$2 " "$conf_file")" = 1 ] || fail "$1 has no single line '$2 ...'"
+	[ "$(grep -c "^[[:space:]]*$2 " "$conf_file")" = 1 ] || fail "$1 has no single line '$2 ...'"
 	sed -i "s#^\([[:space:]]*\)$2 .*#\1$2 $3;#" "$conf_file"
 }
 
 render() {
+	plain_path RUN_DIR "$RUN_DIR"
+	plain_path FILE_STORAGE_DIR "$FILE_STORAGE_DIR"
+	plain_path NGINX_SPOOL_DIR "$NGINX_SPOOL_DIR"
 	# The worker reads static files below here and writes temporary ones; nothing else is in it.
-	mkdir -p "$NGINX_DIR/conf" "$NGINX_DIR/logs" "$NGINX_DIR/tmp"
+	mkdir -p "$NGINX_DIR/conf" "$NGINX_DIR/logs" "$NGINX_DIR/tmp" "$NGINX_SPOOL_DIR"
 	chmod 755 "$NGINX_DIR" "$NGINX_DIR/conf" "$NGINX_DIR/tmp"
 	# A copy, because a checkout below /root can't be read by the worker.
 	rm -rf "$NGINX_DIR/www"
@@ -35,11 +55,14 @@ render() {
 	chmod -R a+rX "$NGINX_DIR/www"
 	cp "$NGINX_SOURCE"/*.conf "$NGINX_DIR/conf/"
 	[ -e "$NGINX_DIR/conf/mime.types" ] || cp /etc/nginx/mime.types "$NGINX_DIR/conf/"
-	set_value nginx.conf user "$NGINX_USER"
+	set_value nginx.conf user "$NGINX_USER $WEB_GROUP"
 	set_value nginx.conf listen "$HOST:$PORT"
+	set_value nginx.conf client_body_temp_path "$NGINX_SPOOL_DIR/body"
+	set_value nginx.conf fastcgi_temp_path "$NGINX_SPOOL_DIR/fastcgi"
 	set_value belljar_http.conf server "unix:$RUN_DIR/fcgi.sock max_fails=0"
-	set_value belljar_limits.conf client_max_body_size "$MAX_REQUEST_BYTES"
-	sed -i "s/(26214400 bytes)/($MAX_REQUEST_BYTES bytes)/" "$NGINX_DIR/conf/belljar_errors.conf"
+	set_value belljar_files.conf "set \$belljar_files" "$FILE_STORAGE_DIR"
+	set_value belljar_limits.conf client_max_body_size "${MAX_UPLOAD_MB}m"
+	sed -i "s/allows 256 MiB/allows $MAX_UPLOAD_MB MiB/g" "$NGINX_DIR/conf/belljar_errors.conf"
 	set_value belljar_fastcgi.conf fastcgi_read_timeout \
 		"$(((MAX_EXEC_TIMEOUT_MS + QUEUE_TIMEOUT_MS) / 1000 + SPARE_SECONDS))s"
 }

@@ -109,20 +109,37 @@ driver_tests() {
 	BELLJAR_TEST_IMAGE="$PYTHON_IMAGE" tests/driver/run.sh "$BUILD_DIR/guest" "$BUILD_DIR/drivers"
 }
 
+# default_of KEY: what the service's own table says.
+default_of() {
+	"$BUILD_DIR/belljar" -T | sed -n "s/^| .$1. | .\([^|]*\). |.*/\1/p"
+}
+
+# same_line FILE LINE: a value of the service that stands in FILE too.
+same_line() {
+	grep -qF -- "$2" "$1" && return 0
+	say "error: $1 has not the service's default, which makes it '$2'"
+	return 1
+}
+
 # Values that stand in nginx's files and scripts as well as in the service's table must be the same.
 same_defaults() {
-	for key in MAX_REQUEST_BYTES MAX_EXEC_TIMEOUT_MS QUEUE_TIMEOUT_MS; do
-		value=$("$BUILD_DIR/belljar" -T | sed -n "s/^| .$key. | .\([0-9]*\). |.*/\1/p")
-		grep -q "^$key=\${$key:-$value}\$" "$OPS_DIR/nginx.sh" || {
-			say "error: src/ops/nginx.sh has another default for $key than the service ($value)"
-			return 1
-		}
+	for key in MAX_UPLOAD_MB MAX_EXEC_TIMEOUT_MS QUEUE_TIMEOUT_MS FILE_STORAGE_DIR WEB_GROUP; do
+		same_line src/ops/nginx.sh "$key=\${$key:-$(default_of "$key")}" || return 1
 	done
-	value=$("$BUILD_DIR/belljar" -T | sed -n "s/^| .MAX_REQUEST_BYTES. | .\([0-9]*\). |.*/\1/p")
-	grep -q "^client_max_body_size $value;" nginx/belljar_limits.conf || {
-		say "error: nginx/belljar_limits.conf has another client_max_body_size than MAX_REQUEST_BYTES ($value)"
-		return 1
-	}
+	value=$(default_of MAX_UPLOAD_MB)
+	same_line nginx/belljar_limits.conf "client_max_body_size ${value}m;" &&
+		same_line nginx/belljar_errors.conf "MAX_UPLOAD_MB allows $value MiB." &&
+		same_line nginx/belljar_files.conf "set \$belljar_files $(default_of FILE_STORAGE_DIR);" &&
+		same_line nginx/nginx.conf "user $(default_of WEB_GROUP);" &&
+		same_compose
+}
+
+# What compose passes on has the service's default, and there is no other way to set it.
+same_compose() {
+	for key in MAX_EXEC_TIMEOUT_MS MAX_REQUEST_BYTES MAX_UPLOAD_MB MAX_FILE_SIZE_MB FILE_TTL_SEC UPLOAD_ALLOW UPLOAD_DENY \
+		FILES_QUOTA_MB STORE_QUOTA_MB; do
+		same_line docker-compose.yml "      $key: \${$key:-$(default_of "$key")}" || return 1
+	done
 }
 
 # nginx's own opinion of our files, in the form in which `make run` uses them.

@@ -212,7 +212,10 @@ int worker_run(const struct setup *s)
 	}
 	const volatile int *stop = take_signals();
 	struct err err = ERR_INIT;
-	int r = api_open(&err) < 0 ? -1 : 1;
+	int r = 1;
+
+	if (api_open(&err) < 0)
+		log_err("FILE_STORAGE_DIR %s: %s: %s", conf->storage_dir, err.text, err.cause);
 	for (int64_t n = 0; n < conf->worker_requests && r > 0 && !stop_asked(); n++) {
 		r = channel_accept(channel, stop, &err);
 		if (r > 0)

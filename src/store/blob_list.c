@@ -1,8 +1,8 @@
 /*
  * Pages of a tenant's files. There is no index that could disagree with the disk: each page is one
  * walk over the folders, whose times of change are the upload times (blob_write.c sets them), and
- * only the files of the page are read. The walk keeps the `limit` + 1 smallest keys behind the
- * cursor in a heap.
+ * only the files of the page are read. The walk keeps the `limit` + 1 first keys behind the cursor
+ * in a heap; the newest file is the first, for that is the one that somebody looks for.
  */
 #include "store/blob_list.h"
 
@@ -23,7 +23,7 @@ struct key {
 	char id[IDENT_UUID];
 };
 
-/* The smallest keys seen; keys[0] is the largest of them. */
+/* The first keys seen; keys[0] is the last of them. */
 struct heap {
 	struct key *keys;
 	size_t count, max;
@@ -35,8 +35,8 @@ static int compare(const void *pa, const void *pb)
 	const struct key *a = pa, *b = pb;
 
 	if (a->ms != b->ms)
-		return a->ms < b->ms ? -1 : 1;
-	return strcmp(a->id, b->id);
+		return a->ms > b->ms ? -1 : 1;
+	return strcmp(b->id, a->id);
 }
 
 static void swap(struct key *a, struct key *b)
@@ -101,7 +101,7 @@ static int read_cursor(const char *text, struct key *out, struct err *err)
 	const char *dot = text ? strchr(text, '.') : NULL;
 	char ms[24];
 
-	*out = (struct key){ .ms = INT64_MIN };
+	*out = (struct key){ .ms = INT64_MAX };
 	if (!text || !*text)
 		return 0;
 	if (dot && (size_t)(dot - text) < sizeof(ms) && ident_is_uuid(dot + 1)) {

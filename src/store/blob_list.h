@@ -8,7 +8,7 @@ struct store;
 
 #define BLOB_CURSOR_BYTES (IDENT_UUID + 24)
 
-/* Some of a tenant's files, in the order of upload time and id. */
+/* Some of a tenant's files, the newest first (by upload time and id). */
 struct blob_list {
 	struct blob *items;
 	size_t count;

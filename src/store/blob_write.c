@@ -84,16 +84,16 @@ int blob_write_open(struct blob_write *w, const struct store *s, const char *ten
 static int claim(struct blob_write *w, int64_t end, struct err *err)
 {
 	AUTO(quota) q = QUOTA_INIT;
-	int64_t more = end - w->claimed;
+	int64_t more = end - w->claimed, ahead;
 
 	if (more <= 0)
 		return 0;
 	if (quota_lock(&q, w->store, w->tenant, err) < 0)
 		return -1;
-	/* No more than there is and no more than the file may become: the last bytes of a store are
-	 * usable too. */
-	more = MAX(more,
-		   MIN(MIN(LIMIT_CLAIM_BYTES, quota_room(&q)), w->rules.max_bytes - w->claimed));
+	/* Ahead as much as there is already, so that many small files hold little of what others
+	 * could use; no more than there is and than the file may become. */
+	ahead = MIN(MAX(w->blob.size, (int64_t)LIMIT_CLAIM_FIRST), (int64_t)LIMIT_CLAIM_BYTES);
+	more = MAX(more, MIN(MIN(ahead, quota_room(&q)), w->rules.max_bytes - w->claimed));
 	if (quota_add(&q, more, 0, err) < 0)
 		return -1;
 	if (ftruncate(w->fd, w->claimed + more) < 0)

@@ -164,25 +164,35 @@ void quota_clear(struct quota *q)
 	*q = (struct quota)QUOTA_INIT;
 }
 
-static int check(int64_t now, int64_t more, int64_t limit, const char *whose, const char *what,
-		 struct err *err)
+static int check_bytes(int64_t now, int64_t more, int64_t limit, const char *whose,
+		       const char *name, struct err *err)
 {
 	if (more <= 0 || limit == 0 || now + more <= limit)
 		return 0;
-	return err_set(err, ERR_STORE_FULL, "The %s is full: at most %" PRId64 " %s are stored.",
-		       whose, limit, what);
+	return err_set(err, ERR_STORE_FULL,
+		       "The %s is full: %s allows %" PRId64 " bytes and %" PRId64 " are in use.",
+		       whose, name ? name : "its quota", limit, now);
+}
+
+static int check_files(int64_t now, int64_t more, int64_t limit, const char *whose, struct err *err)
+{
+	if (more <= 0 || limit == 0 || now + more <= limit)
+		return 0;
+	return err_set(err, ERR_STORE_FULL,
+		       "The %s is full: it holds %" PRId64 " of %" PRId64 " files.", whose, now,
+		       limit);
 }
 
 int quota_add(struct quota *q, int64_t bytes, int64_t files, struct err *err)
 {
 	const struct store_limits *l = &q->store->limits;
 
-	if (check(q->tenant.bytes, bytes, l->tenant_bytes, "caller's file store", "bytes", err) <
-		    0 ||
-	    check(q->tenant.files, files, l->tenant_files, "caller's file store", "files", err) <
-		    0 ||
-	    check(q->total.bytes, bytes, l->total_bytes, "file store", "bytes", err) < 0 ||
-	    check(q->total.files, files, l->total_files, "file store", "files", err) < 0)
+	static const char mine[] = "caller's file store", all[] = "file store";
+
+	if (check_bytes(q->tenant.bytes, bytes, l->tenant_bytes, mine, l->tenant_name, err) < 0 ||
+	    check_files(q->tenant.files, files, l->tenant_files, mine, err) < 0 ||
+	    check_bytes(q->total.bytes, bytes, l->total_bytes, all, l->total_name, err) < 0 ||
+	    check_files(q->total.files, files, l->total_files, all, err) < 0)
 		return -1;
 	/* Below zero would be the mark of a crash; it must not give room that is not there. */
 	q->tenant.bytes = MAX(0, q->tenant.bytes + bytes);

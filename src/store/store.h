@@ -22,8 +22,9 @@ struct err;
  */
 /* clang-format on */
 struct store_limits {
-	int64_t total_bytes, tenant_bytes; /* 0: no limit */
-	int64_t total_files, tenant_files; /* 0: no limit */
+	int64_t total_bytes, tenant_bytes;    /* 0: no limit */
+	int64_t total_files, tenant_files;    /* 0: no limit */
+	const char *total_name, *tenant_name; /* the settings behind the bytes, for messages */
 };
 
 struct store {

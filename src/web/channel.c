@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "limits.h"
 
 #include <errno.h>
@@ -25,8 +26,10 @@ struct channel {
 	FCGX_Request fcgi;
 	int listen_fd;
 	int epoll_fd; /* EPOLLEXCLUSIVE: one connection wakes one worker, not all of them */
+	int read_ms;  /* longest silence of one read */
 	bool cgi;
 	bool cgi_served;
+	int64_t cgi_read; /* bytes of the body so far */
 };
 
 /* libfcgi waits up to 2 s at close for the peer to read; nginx has its answer by then. Not replaced
@@ -48,6 +51,7 @@ struct channel *channel_new(int listen_fd, bool cgi)
 	c->listen_fd = listen_fd;
 	c->cgi = cgi;
 	c->epoll_fd = -1;
+	c->read_ms = LIMIT_READ_MS;
 	if (cgi)
 		return c;
 	setenv("LIBFCGI_OS_CLOSE_POLL_TIMEOUT", close_wait_ms, 0);
@@ -96,7 +100,8 @@ static int next_connection(struct channel *c)
  * connection is closed. */
 static bool begin_request(struct channel *c, int fd)
 {
-	set_timeout(fd, SO_RCVTIMEO, LIMIT_READ_MS);
+	c->read_ms = LIMIT_READ_MS;
+	set_timeout(fd, SO_RCVTIMEO, c->read_ms);
 	set_timeout(fd, SO_SNDTIMEO, LIMIT_WRITE_MS);
 	c->fcgi.ipcFd = fd;
 	c->fcgi.keepConnection = 1; /* else FCGX_Accept_r closes what it was given; the request's
@@ -155,16 +160,38 @@ static int read_failed(int sys, struct err *err)
 		       "the client left before its request was complete");
 }
 
+void channel_hurry(struct channel *c, int ms)
+{
+	c->read_ms = MAX(ms, 1);
+	if (!c->cgi)
+		set_timeout(c->fcgi.ipcFd, SO_RCVTIMEO, c->read_ms);
+}
+
+/* A CGI server need not close stdin behind the body (RFC 3875, 4.2): its length ends it. */
+static long read_cgi(struct channel *c, void *buf, size_t len, struct err *err)
+{
+	const char *length = channel_param(c, "CONTENT_LENGTH");
+	struct err cause = ERR_INIT;
+	int64_t whole = 0;
+	ssize_t n;
+
+	if (length && !num_int(length, 0, INT64_MAX, &whole))
+		whole = 0;
+	len = (size_t)MIN((int64_t)len, whole - c->cgi_read);
+	if (len == 0)
+		return 0;
+	n = io_read_some(STDIN_FILENO, buf, len, clock_ms() + c->read_ms, &cause);
+	if (n < 0)
+		return read_failed(cause.sys, err);
+	c->cgi_read += n;
+	return n;
+}
+
 long channel_read(struct channel *c, void *buf, size_t len, struct err *err)
 {
-	if (c->cgi) {
-		struct err cause = ERR_INIT;
-		ssize_t n =
-			io_read_some(STDIN_FILENO, buf, len, clock_ms() + LIMIT_READ_MS, &cause);
-
-		return n < 0 ? read_failed(cause.sys, err) : n;
-	}
-	int n = FCGX_GetStr(buf, (int)MIN(len, (size_t)LIMIT_FRAME_BYTES), c->fcgi.in);
+	if (c->cgi)
+		return read_cgi(c, buf, len, err);
+	int n = FCGX_GetStr(buf, (int)MIN(len, (size_t)LIMIT_PIECE_BYTES), c->fcgi.in);
 	int sys = n > 0 ? 0 : FCGX_GetError(c->fcgi.in);
 
 	return sys ? read_failed(sys, err) : n;

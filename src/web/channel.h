@@ -23,6 +23,9 @@ int channel_accept(struct channel *c, const volatile int *stop, struct err *err)
 const char *channel_param(const struct channel *c, const char *name); /* NULL: not there */
 /* Body bytes: > 0, 0 at its end, -1 (ERR_TIMEOUT or ERR_CLIENT_GONE). */
 long channel_read(struct channel *c, void *buf, size_t len, struct err *err);
+/* From now until the end of the request a read waits for at most ms of silence, not LIMIT_READ_MS.
+ */
+void channel_hurry(struct channel *c, int ms);
 int channel_write(struct channel *c, const void *data, size_t len, struct err *err);
 int channel_flush(struct channel *c, struct err *err);
 /* The connection's descriptor, for hang-up watching; -1: none (CGI). */

@@ -5,6 +5,7 @@
  */
 #include "web/request.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/ident.h"
@@ -114,6 +115,18 @@ static int read_query(struct request *r, struct channel *c, struct err *err)
 	return 0;
 }
 
+/* Never cut: a boundary could be what is missing. */
+static int read_type(struct request *r, struct channel *c, struct err *err)
+{
+	const char *type = param(c, "CONTENT_TYPE");
+
+	if (strlen(type) >= sizeof(r->content_type))
+		return err_set(err, ERR_BAD_REQUEST, "Content-Type has %zu bytes, the limit is %zu",
+			       strlen(type), sizeof(r->content_type) - 1);
+	memcpy(r->content_type, type, strlen(type) + 1);
+	return 0;
+}
+
 static int read_length(struct request *r, struct channel *c, struct err *err)
 {
 	const char *length = param(c, "CONTENT_LENGTH");
@@ -131,10 +144,10 @@ int request_open(struct request *r, struct channel *c, struct err *err)
 	r->content_length = -1;
 	r->method = method_of(param(c, "REQUEST_METHOD"));
 	snprintf(r->method_name, sizeof(r->method_name), "%s", param(c, "REQUEST_METHOD"));
-	snprintf(r->content_type, sizeof(r->content_type), "%s", param(c, "CONTENT_TYPE"));
 	snprintf(r->accept, sizeof(r->accept), "%s", param(c, "HTTP_ACCEPT"));
 	choose_id(r->id, param(c, "REQUEST_ID"));
-	if (read_path(r, c, err) || read_query(r, c, err) || read_length(r, c, err))
+	if (read_path(r, c, err) || read_query(r, c, err) || read_type(r, c, err) ||
+	    read_length(r, c, err))
 		return -1;
 	return 0;
 }
@@ -148,21 +161,26 @@ static int body_too_large(int64_t max, const char *cap_name, struct err *err)
 int request_each(struct request *r, int64_t max, const char *cap_name, request_take take, void *arg,
 		 struct err *err)
 {
-	int64_t deadline = clock_ms() + LIMIT_BODY_MS;
-	char piece[LIMIT_FRAME_BYTES];
+	size_t size = r->content_length < 0 || r->content_length > LIMIT_PIECE_BYTES
+			      ? LIMIT_PIECE_BYTES
+			      : (size_t)r->content_length + 1;
+	AUTO_FREE char *piece = xmalloc(size);
+	int64_t start = clock_ms();
 	long n;
 
 	if (r->content_length > max)
 		return body_too_large(max, cap_name, err);
-	while ((n = channel_read(r->channel, piece, sizeof(piece), err)) > 0) {
+	while ((n = channel_read(r->channel, piece, size, err)) > 0) {
 		r->body_read += n;
 		if (r->body_read > max)
 			return body_too_large(max, cap_name, err);
 		if (take(arg, piece, (size_t)n, err))
 			return -1;
-		if (clock_ms() > deadline)
-			return err_set(err, ERR_TIMEOUT, "the request body took more than %d s",
-				       LIMIT_BODY_MS / 1000);
+		if (clock_ms() - start > LIMIT_BODY_MS + r->body_read / LIMIT_BODY_RATE)
+			return err_set(err, ERR_TIMEOUT,
+				       "the request body took more than %lld s for %lld bytes",
+				       (long long)(clock_ms() - start) / 1000,
+				       (long long)r->body_read);
 	}
 	if (n < 0)
 		return -1;
@@ -199,6 +217,7 @@ void request_drain(struct request *r)
 	while (n > 0 && clock_ms() < deadline) {
 		struct err ignored = ERR_INIT;
 
+		channel_hurry(r->channel, clock_left(deadline));
 		n = channel_read(r->channel, piece, sizeof(piece), &ignored);
 		r->body_read += MAX(n, 0);
 	}

@@ -39,7 +39,7 @@ int request_open(struct request *r, struct channel *c, struct err *err);
 int request_body(struct request *r, struct strbuf *out, int64_t max, const char *cap_name,
 		 struct err *err);
 /*
- * Hands the body to `take` as it comes, in pieces of at most LIMIT_FRAME_BYTES; a failure of `take`
+ * Hands the body to `take` as it comes, in pieces of at most LIMIT_PIECE_BYTES; a failure of `take`
  * ends it with that error. Over max: ERR_TOO_LARGE as for request_body, at once when Content-Length
  * says so.
  */

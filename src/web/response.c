@@ -1,17 +1,20 @@
 /*
- * The answer to one request: status, headers and a body held whole (events of a stream go their own
- * way). Handlers fill it; the worker's loop sends it. The one error body of the service is made
- * here. It never looks at what a body means.
+ * The answer to one request: status, headers, and a body held whole or in a file (events of a
+ * stream go their own way). Handlers fill it; the worker's loop sends it. The one error body of the
+ * service is made here. It never looks at what a body means.
  */
 #include "web/response.h"
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "web/channel.h"
 #include "web/request.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define JSON_TYPE "application/json; charset=utf-8"
 
@@ -55,12 +58,15 @@ void response_init(struct response *res, size_t max)
 	memset(res, 0, sizeof(*res));
 	res->status = 200;
 	res->content_type = JSON_TYPE;
+	res->body_fd = -1;
 	strbuf_init(&res->body, max);
 }
 
 void response_clear(struct response *res)
 {
 	strbuf_clear(&res->body);
+	auto_close(&res->body_fd);
+	res->body_fd = -1;
 	res->headers_count = 0;
 }
 
@@ -138,13 +144,18 @@ static void add_default(struct strbuf *head, const struct response *res, const c
 	add_header(head, name, value);
 }
 
+static int64_t body_bytes(const struct response *res)
+{
+	return res->body_fd >= 0 ? res->body_size : (int64_t)res->body.len;
+}
+
 static void build_head(struct strbuf *head, const struct response *res, const struct request *req)
 {
 	strbuf_addf(head, "Status: %d %s\r\n", res->status, reason_of(res->status));
 	if (res->status != 204) {
 		if (res->body.len > 0)
 			add_default(head, res, "Content-Type", res->content_type);
-		strbuf_addf(head, "Content-Length: %zu\r\n", res->body.len);
+		strbuf_addf(head, "Content-Length: %lld\r\n", (long long)body_bytes(res));
 	}
 	add_header(head, "X-Request-Id", req->id);
 	add_default(head, res, "Cache-Control", "no-store");
@@ -152,6 +163,34 @@ static void build_head(struct strbuf *head, const struct response *res, const st
 	for (size_t i = 0; i < res->headers_count; i++)
 		add_header(head, res->headers[i].name, res->headers[i].value);
 	strbuf_addstr(head, "\r\n");
+}
+
+/* A file that has become shorter breaks the answer off: its length is said already. */
+static int send_file(const struct response *res, struct channel *c, struct err *err)
+{
+	AUTO_FREE char *piece = xmalloc(LIMIT_PIECE_BYTES);
+
+	for (int64_t left = res->body_size; left > 0;) {
+		ssize_t n =
+			read(res->body_fd, piece, (size_t)MIN(left, (int64_t)LIMIT_PIECE_BYTES));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_sys(err, ERR_INTERNAL, n < 0 ? errno : 0,
+				       "the file could not be read to its end");
+		if (channel_write(c, piece, (size_t)n, err))
+			return -1;
+		left -= n;
+	}
+	return 0;
+}
+
+static int send_body(const struct response *res, struct channel *c, struct err *err)
+{
+	if (res->body_fd >= 0)
+		return send_file(res, c, err);
+	return channel_write(c, res->body.buf, res->body.len, err);
 }
 
 int response_send(struct response *res, struct request *req, int64_t *out_bytes, struct err *err)
@@ -167,8 +206,8 @@ int response_send(struct response *res, struct request *req, int64_t *out_bytes,
 	res->sent = true;
 	if (channel_write(req->channel, head.buf, head.len, err))
 		return -1;
-	if (with_body && channel_write(req->channel, res->body.buf, res->body.len, err))
+	if (with_body && send_body(res, req->channel, err))
 		return -1;
-	*out_bytes = (int64_t)(head.len + (with_body ? res->body.len : 0));
+	*out_bytes = (int64_t)head.len + (with_body ? body_bytes(res) : 0);
 	return channel_flush(req->channel, err);
 }

@@ -19,6 +19,8 @@ struct response {
 		char value[LIMIT_HEADER_VALUE];
 	} headers[RESPONSE_HEADERS];
 	size_t headers_count;
+	int body_fd; /* the body comes from here in place of `body`, body_size bytes; -1: no */
+	int64_t body_size;
 	bool sent;
 };
 

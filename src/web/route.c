@@ -124,8 +124,12 @@ static const struct route *find_slashless(const struct route *table, size_t coun
 
 static int wrong_type(const struct route *row, const struct request *req, struct err *err)
 {
+	AUTO(strbuf) taken = STRBUF(200);
+
+	for (const char *const *type = row->types; *type; type++)
+		strbuf_addf(&taken, "%s%s", type == row->types ? "" : " or ", *type);
 	return err_set(err, ERR_MEDIA_TYPE, "the content type %.80s is not taken here; send %s",
-		       req->content_type, row->types[0]);
+		       req->content_type, taken.buf);
 }
 
 const struct route *route_find(const struct route *table, size_t count, struct request *req,

@@ -1,9 +1,8 @@
 /*
  * make bench: a job through nginx and the same container made on the bare engine, in turn and in
- * one run, so that the machine's mood hits both. Prints a table (median, 95th, 99th percentile,
- * ratio of medians) and the same as JSON. The floor is create + attach + start + the first byte of
- * `python3 -c print(...)` in a container of our own recipe; removing it is not counted on either
- * side.
+ * one run, so that the machine's mood hits both. Prints its rows (series.h). The floor is create +
+ * attach + start + the first byte of `python3 -c print(...)` in a container of our own recipe;
+ * removing it is not counted on either side.
  *
  * bench URL_OF_EXECUTE ROUNDS GUEST_DIR IMAGE
  */
@@ -12,6 +11,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/strbuf.h"
+#include "bench/series.h"
 #include "docker/container.h"
 #include "docker/engine.h"
 #include "docker/recipe.h"
@@ -24,34 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 1000
 #define CALL_MS 60000
 #define INSTANCE "belljar-bench"
-
-struct series {
-	const char *name;
-	double ms[ROUNDS_MAX];
-	size_t count;
-};
-
-static void series_add(struct series *s, int64_t us)
-{
-	if (s->count < ROUNDS_MAX)
-		s->ms[s->count++] = (double)us / 1000.0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double series_at(struct series *s, double share)
-{
-	qsort(s->ms, s->count, sizeof(s->ms[0]), by_value);
-	return s->count ? s->ms[(size_t)(share * (double)(s->count - 1) + 0.5)] : 0;
-}
 
 static void fail(const char *what, const struct err *err)
 {
@@ -140,26 +114,6 @@ static void hello_floor(const char *host, const struct recipe *r, bool network_d
 	engine_close(&e);
 }
 
-static void print_row(struct series *s, double base)
-{
-	double p50 = series_at(s, 0.5);
-
-	printf("%-44s %9.1f %9.1f %9.1f %7.2f\n", s->name, p50, series_at(s, 0.95),
-	       series_at(s, 0.99), base > 0 ? p50 / base : 1.0);
-}
-
-static void print_json(struct series *all, size_t count, double base)
-{
-	printf("{\"unit\": \"ms\", \"rounds\": %zu, \"rows\": [", all[0].count);
-	for (size_t i = 0; i < count; i++)
-		printf("%s{\"name\": \"%s\", \"p50\": %.1f, \"p95\": %.1f, \"p99\": %.1f, "
-		       "\"ratio\": %.3f}",
-		       i ? ", " : "", all[i].name, series_at(&all[i], 0.5),
-		       series_at(&all[i], 0.95), series_at(&all[i], 0.99),
-		       series_at(&all[i], 0.5) / base);
-	puts("]}");
-}
-
 int main(int argc, char **argv)
 {
 	static struct series all[] = { { .name = "bare engine, our recipe, hello" },
@@ -198,10 +152,6 @@ int main(int argc, char **argv)
 		hello_ours(argv[1], &all[1]);
 		hello_floor(host, &r, false, &all[2]);
 	}
-	double base = series_at(&all[0], 0.5);
-	printf("%-44s %9s %9s %9s %7s\n", "milliseconds", "p50", "p95", "p99", "ratio");
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		print_row(&all[i], base);
-	print_json(all, ARRAY_SIZE(all), base);
+	series_print(all, ARRAY_SIZE(all));
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DRIVER "/usr/bin/chromedriver"
@@ -28,8 +29,8 @@
 #define ELEMENT "element-6066-11e4-a52e-4f735466cecf"
 
 /* path is below the session; params is JSON text or NULL. */
-static void try_call(struct browser *b, const char *method, const char *path, const char *params,
-		     struct answer *out)
+static void call(struct browser *b, const char *method, const char *path, const char *params,
+		 struct answer *out)
 {
 	AUTO_FREE char *url =
 		xasprintf("http://127.0.0.1:%d/session/%s%s", b->port, b->session, path);
@@ -39,12 +40,6 @@ static void try_call(struct browser *b, const char *method, const char *path, co
 					.len = params ? strlen(params) : 0,
 					.ms = CALL_MS },
 		 out);
-}
-
-static void call(struct browser *b, const char *method, const char *path, const char *params,
-		 struct answer *out)
-{
-	try_call(b, method, path, params, out);
 	if (out->status != 200)
 		answer_fail(out, __FILE__, __LINE__, "chromedriver: %s %s %s", method, path,
 			    params ? params : "");
@@ -84,36 +79,78 @@ static bool is_ready(void *arg)
 	return ready && json_object_get_boolean(ready);
 }
 
-static void spawn(struct browser *b)
+static bool is_up(void *arg)
 {
-	AUTO_FREE char *port = xasprintf("--port=%d", b->port);
+	AUTO(answer) a = ANSWER_INIT;
+	struct browser *b = arg;
+	AUTO_FREE char *url = xasprintf("http://127.0.0.1:%d/json/version", b->chromium_port);
+	web_call(&(struct web_request){ .url = url, .ms = CALL_MS }, &a);
+	return a.status == 200;
+}
+
+/* Starts one of the two and waits until it answers. */
+static pid_t spawn(struct browser *b, const char *const *argv, bool (*answers)(void *))
+{
 	AUTO_FREE char *log = xasprintf("%s/log", b->dir);
 	AUTO_FREE char *home = xasprintf("HOME=%s", b->dir);
 	AUTO_FREE char *temp = xasprintf("TMPDIR=%s", b->dir);
-	b->pid = tool_spawn(&(struct tool_child){
-		.argv = (const char *const[]){ DRIVER, port, NULL },
+	pid_t pid = tool_spawn(&(struct tool_child){
+		.argv = argv,
 		.env = (const char *const[]){ home, temp, "LANG=C.UTF-8", NULL },
 		.log = log });
-	cleanup_pid(b->pid);
-	if (tool_until(is_ready, b, TOOL_WAIT_MS))
-		return;
+	cleanup_pid(pid);
+	if (tool_until(answers, b, TOOL_WAIT_MS))
+		return pid;
 	AUTO_FREE char *end = tool_tail(log, 2000);
-	ck_abort_msg("chromedriver doesn't answer on port %d:\n%s", b->port, end);
+	ck_abort_msg("%s doesn't answer:\n%s", argv[0], end);
 }
 
-/* Root's Chromium runs only without its own sandbox, and containers have a small /dev/shm. */
+/* The settings of the profile; 2 is "block". */
+static void write_profile(struct browser *b)
+{
+	AUTO_FREE char *profile = xasprintf("%s/profile", b->dir);
+	AUTO_FREE char *folder = xasprintf("%s/Default", profile);
+	AUTO_FREE char *path = xasprintf("%s/Preferences", folder);
+	ck_assert(mkdir(profile, 0700) == 0 && mkdir(folder, 0700) == 0);
+	tool_write(path, b->script ? "{}"
+				   : "{\"profile\":{\"managed_default_content_settings\":{"
+				     "\"javascript\":2}}}");
+}
+
+/* Root's Chromium runs only without its own sandbox, and containers have a small /dev/shm. The
+ * driver would start one too, but leave it behind when it is told to stop without a word on its
+ * session. */
+static void spawn_chromium(struct browser *b)
+{
+	AUTO_FREE char *profile = xasprintf("--user-data-dir=%s/profile", b->dir);
+	AUTO_FREE char *port = xasprintf("--remote-debugging-port=%d", b->chromium_port);
+	const char *const argv[] = { CHROMIUM,
+				     "--headless=new",
+				     "--no-sandbox",
+				     "--disable-gpu",
+				     "--disable-dev-shm-usage",
+				     "--no-proxy-server",
+				     "--no-first-run",
+				     "--disable-background-networking",
+				     "--disable-component-update",
+				     "--disable-sync",
+				     "--disable-breakpad",
+				     "--password-store=basic",
+				     profile,
+				     port,
+				     "about:blank",
+				     NULL };
+	b->chromium = spawn(b, argv, is_up);
+}
+
 static void new_session(struct browser *b)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *params = xasprintf(
-		"{\"capabilities\":{\"alwaysMatch\":{\"browserName\":\"chrome\","
-		"\"goog:loggingPrefs\":{\"browser\":\"ALL\"},"
-		"\"goog:chromeOptions\":{\"binary\":\"" CHROMIUM
-		"\",\"args\":[\"--headless=new\",\"--no-sandbox\","
-		"\"--disable-gpu\",\"--disable-dev-shm-usage\",\"--no-proxy-server\",\"--user-data-"
-		"dir=%s/profile\"],"
-		"\"prefs\":{\"profile.managed_default_content_settings.javascript\":%d}}}}}",
-		b->dir, b->script ? 1 : 2);
+	AUTO_FREE char *params =
+		xasprintf("{\"capabilities\":{\"alwaysMatch\":{\"browserName\":\"chrome\","
+			  "\"goog:loggingPrefs\":{\"browser\":\"ALL\"},"
+			  "\"goog:chromeOptions\":{\"debuggerAddress\":\"127.0.0.1:%d\"}}}}",
+			  b->chromium_port);
 	AUTO_FREE char *url = xasprintf("http://127.0.0.1:%d/session", b->port);
 	web_call(&(struct web_request){ .method = "POST",
 					.url = url,
@@ -122,7 +159,7 @@ static void new_session(struct browser *b)
 					.ms = CALL_MS },
 		 &a);
 	if (a.status != 200)
-		answer_fail(&a, __FILE__, __LINE__, "chromedriver starts no Chromium");
+		answer_fail(&a, __FILE__, __LINE__, "chromedriver finds no Chromium");
 	snprintf(b->session, sizeof(b->session), "%s", answer_str(&a, "value.sessionId"));
 }
 
@@ -132,22 +169,29 @@ void browser_start(struct browser *b, bool script)
 	if (access(DRIVER, X_OK) < 0 || access(CHROMIUM, X_OK) < 0)
 		ck_abort_msg("no " DRIVER " or no " CHROMIUM
 			     "; install them: src/ops/deps.sh test");
-	b->port = tool_free_port();
 	b->dir = tool_new_dir("browser");
-	spawn(b);
+	b->port = tool_free_port();
+	AUTO_FREE char *port = xasprintf("--port=%d", b->port);
+	b->driver = spawn(b, (const char *const[]){ DRIVER, port, NULL }, is_ready);
+	/* After the driver has taken its own. */
+	b->chromium_port = tool_free_port();
+	write_profile(b);
+	spawn_chromium(b);
 	new_session(b);
+}
+
+static void stop(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	(void)tool_stop(pid, STOP_MS);
+	cleanup_forget(pid);
 }
 
 void browser_stop(struct browser *b)
 {
-	if (b->session[0]) {
-		AUTO(answer) a = ANSWER_INIT;
-		try_call(b, "DELETE", "", NULL, &a);
-	}
-	if (b->pid > 0) {
-		(void)tool_stop(b->pid, STOP_MS);
-		cleanup_forget(b->pid);
-	}
+	stop(b->driver);
+	stop(b->chromium);
 	if (b->dir)
 		tool_rmtree(b->dir);
 	free(b->dir);

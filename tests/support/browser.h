@@ -10,10 +10,10 @@
  * with the driver's answer when it can't do its part.
  */
 struct browser {
-	pid_t pid; /* chromedriver's; 0: none. Chromium ends with it. */
-	int port;
+	pid_t driver, chromium; /* 0: none */
+	int port, chromium_port;
 	bool script;
-	char *dir; /* profile and log */
+	char *dir; /* profile and log of both */
 	char session[80];
 };
 

@@ -37,7 +37,6 @@ static void add_stream(struct strbuf *out, int type, const char *data, size_t le
 		add_record(out, type, data + at, n);
 		at += n;
 	}
-	add_record(out, type, "", 0);
 }
 
 static void add_length(struct strbuf *out, size_t n)
@@ -80,6 +79,7 @@ static void add_params(struct strbuf *out, const struct fcgi_request *r)
 	for (size_t i = 0; r->params && r->params[i] && r->params[i + 1]; i += 2)
 		add_param(&p, r->params[i], r->params[i + 1]);
 	add_stream(out, PARAMS, p.buf, p.len);
+	add_record(out, PARAMS, "", 0);
 }
 
 /* Decodes whole records of `in`. */
@@ -135,6 +135,8 @@ void fcgi_start(struct fcgi *f, const char *socket_path, const struct fcgi_reque
 	add_record(&f->out, BEGIN_REQUEST, "\0\1\0\0\0\0\0\0", 8);
 	add_params(&f->out, r);
 	add_stream(&f->out, STDIN, r->body ? r->body : "", r->body ? r->len : 0);
+	if (!r->open)
+		add_record(&f->out, STDIN, "", 0);
 	(void)pump(f);
 }
 

@@ -12,7 +12,8 @@ struct fcgi_request {
 	const char *type; /* Content-Type; NULL: application/json when there is a body; "": none */
 	const void *body;
 	size_t len;
-	const char *length;	   /* CONTENT_LENGTH as text in place of len */
+	const char *length; /* CONTENT_LENGTH as text in place of len */
+	bool open;	    /* the body is not at its end: what there is is sent, and no more */
 	const char *const *params; /* name, value, ... NULL: more parameters */
 };
 

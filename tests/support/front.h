@@ -15,7 +15,7 @@ struct front {
 	char dir[160], access_log[200], log[200];
 };
 /* Starts it and waits until it answers; ends the test if it doesn't. extra: settings as the service
- * has them ("MAX_REQUEST_BYTES=1000"). */
+ * has them ("MAX_UPLOAD_MB=2"); the last word on a key wins. */
 void front_start(struct front *f, struct service *s, const char *const *extra);
 void front_stop(struct front *f);
 /* One request; body JSON text or NULL; headers may be NULL. */

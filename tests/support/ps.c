@@ -1,6 +1,6 @@
 /*
  * Reads /proc for the system tests: process tree, names, status lines, descriptors, memory. Changes
- * nothing.
+ * nothing but the mark of a peak.
  */
 #include "support/ps.h"
 
@@ -133,4 +133,34 @@ int64_t ps_rss_kb(pid_t pid)
 {
 	AUTO_FREE char *value = ps_status(pid, "VmRSS");
 	return strtol(value, NULL, 10);
+}
+
+static int64_t number_of(const char *text)
+{
+	return *text ? strtol(text, NULL, 10) : -1;
+}
+
+int64_t ps_peak_kb(pid_t pid)
+{
+	AUTO_FREE char *value = ps_status(pid, "VmHWM");
+	return number_of(value);
+}
+
+bool ps_forget_peak(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/clear_refs", (int)pid);
+	FILE *f = fopen(path, "we");
+	if (!f)
+		return false;
+	bool ok = fputs("5", f) >= 0; /* proc(5): resets VmHWM */
+	return fclose(f) == 0 && ok;
+}
+
+int64_t ps_written(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	AUTO_FREE char *value = field_of(path, "wchar");
+	return number_of(value);
 }

@@ -23,3 +23,9 @@ char *ps_status(pid_t pid, const char *field);
 /* Proportional set size in KiB. */
 int64_t ps_pss_kb(pid_t pid);
 int64_t ps_rss_kb(pid_t pid);
+/* The most KiB that were resident since the process began or ps_forget_peak; -1: it is gone. */
+int64_t ps_peak_kb(pid_t pid);
+/* From now on only; false: not allowed. */
+bool ps_forget_peak(pid_t pid);
+/* Bytes it has given to write calls, of files and sockets alike; -1: it is gone. */
+int64_t ps_written(pid_t pid);

@@ -10,6 +10,7 @@
 #include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define CALL_MS 60000
 
@@ -31,12 +32,20 @@ static size_t on_head(char *data, size_t one, size_t len, void *arg)
 	return one * len;
 }
 
+static bool has_type(const char *const *headers)
+{
+	for (; headers && *headers; headers++)
+		if (strncasecmp(*headers, "Content-Type:", 13) == 0)
+			return true;
+	return false;
+}
+
 static struct curl_slist *header_list(const struct web_request *r)
 {
 	/* Expect: an interim 100 would be one more round trip, and one more header block to take
 	 * apart. */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-	if (r->body)
+	if (r->body && !has_type(r->headers))
 		list = curl_slist_append(list, "Content-Type: application/json");
 	for (size_t i = 0; r->headers && r->headers[i]; i++)
 		list = curl_slist_append(list, r->headers[i]);

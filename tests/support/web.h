@@ -11,8 +11,8 @@ struct web_request {
 	const char *url;       /* http://... */
 	const void *body;
 	size_t len;
-	const char *const *headers; /* "Name: value" lines; NULL-ended; JSON's type is set when
-				       there is a body */
+	const char *const *headers; /* "Name: value" lines; NULL-ended; with a body and no
+				       Content-Type it is JSON's */
 	int ms;			    /* 0: 60 s */
 };
 void web_call(const struct web_request *r, struct answer *out);

@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 static Suite *(*const suites[])(void) = {
-	suite_conf,   suite_execute,	 suite_files,	suite_cases,   suite_sandbox, suite_hostile,
-	suite_input,  suite_caps,	 suite_nginx,	suite_health,  suite_roles,   suite_guard,
-	suite_keeper, suite_supervision, suite_log,	suite_restart, suite_cgi,     suite_memory,
-	suite_store,  suite_engine,	 suite_browser, suite_pool,    suite_flood,   suite_metrics,
+	suite_conf,	  suite_execute,       suite_files,   suite_cases,	 suite_sandbox,
+	suite_hostile,	  suite_input,	       suite_caps,    suite_nginx,	 suite_health,
+	suite_roles,	  suite_guard,	       suite_keeper,  suite_supervision, suite_log,
+	suite_restart,	  suite_cgi,	       suite_memory,  suite_store,	 suite_stored,
+	suite_engine,	  suite_form,	       suite_browser, suite_download,	 suite_upload,
+	suite_upload_ids, suite_upload_faults, suite_pool,    suite_flood,	 suite_metrics,
 };
 
 /* What is missing is said once here instead of by every test. */

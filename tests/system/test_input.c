@@ -127,6 +127,7 @@ static const struct field_row field_rows[] = {
 	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content\":%s}]}", "s", NULL, "content" },
 	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"content_base64\":%s}]}", "", "\"x\"",
 	  "content_base64" },
+	{ "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"file_id\":%s}]}", "s", NULL, "file_id" },
 	{ "{\"code\":\"\",\"argv\":%s}", "ln", NULL, "argv" },
 	{ "{\"code\":\"\",\"argv\":[%s]}", "s", NULL, "argv" },
 	{ "{\"code\":\"\",\"env\":%s}", "on", NULL, "env" },
@@ -209,16 +210,6 @@ START_TEST(fields_of_later_versions)
 }
 END_TEST
 
-START_TEST(file_ids_are_a_later_version)
-{
-	static const char body[] = "{\"code\":\"\",\"files\":[{\"path\":\"a\",\"file_id\":\"x\"}]}";
-	AUTO(answer) a = ANSWER_INIT;
-	input_post(body, sizeof(body) - 1, &a);
-	input_want_error(&a, 422, "not_available");
-	input_want_named(&a, "file_id");
-}
-END_TEST
-
 static const char *const loader_names[] = { "LD_PRELOAD",   "LD_LIBRARY_PATH",
 					    "PYTHONPATH",   "PYTHONSTARTUP",
 					    "BELLJAR_ARGS", "PATH",
@@ -272,7 +263,6 @@ Suite *suite_input(void)
 	tcase_add_loop_test(tc, wrong_types_of_every_field, 0, (int)ARRAY_SIZE(field_rows));
 	tcase_add_loop_test(tc, over_range_of_every_field, 0, (int)ARRAY_SIZE(field_rows));
 	tcase_add_loop_test(tc, fields_of_later_versions, 0, (int)ARRAY_SIZE(later_fields));
-	tcase_add_test(tc, file_ids_are_a_later_version);
 	tcase_add_loop_test(tc, names_that_change_the_loader, 0, (int)ARRAY_SIZE(loader_names));
 	tcase_add_test(tc, all_problems_at_once);
 	tcase_add_test(tc, the_cap_on_time_is_named);

@@ -1,6 +1,7 @@
 /*
  * The whole way through a real nginx: headers, nginx's own refusals in the service's form, the
- * request id in both logs, caps and timeouts that fit the service's.
+ * request id in both logs, caps and timeouts that fit the service's, the pages. What nginx sends of
+ * the store is in test_download.c.
  */
 #include "base/alloc.h"
 #include "base/strbuf.h"
@@ -11,21 +12,27 @@
 #include "support/service.h"
 #include "support/tool.h"
 
+#include <arpa/inet.h>
 #include <check.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define BODY_CAP 1000000
+#define BODY_CAP 1000000     /* of JSON */
+#define UPLOAD_CAP (2 << 20) /* of anything */
+#define LARGE_BODIES 16	     /* limit_conn belljar_large */
 
 static struct service svc;
 static struct front web;
 
 static void setup(void)
 {
-	static const char *const env[] = { "MAX_REQUEST_BYTES=1000000", NULL };
+	static const char *const env[] = { "MAX_REQUEST_BYTES=1000000", "MAX_UPLOAD_MB=2",
+					   "MAX_FILE_SIZE_MB=1", NULL };
 	service_up(&svc, env);
 	front_start(&web, &svc, env);
 }
@@ -48,8 +55,8 @@ END_TEST
 static const char *const header_rows[][2] = {
 	{ "X-Content-Type-Options", "nosniff" },
 	{ "X-Frame-Options", "DENY" },
-	{ "Referrer-Policy", "no-referrer" },
-	{ "Content-Security-Policy", "default-src" },
+	{ "Referrer-Policy", "same-origin" },
+	{ "Content-Security-Policy", "default-src 'none'; script-src 'self';" },
 };
 
 static void want_headers(const struct answer *a)
@@ -103,27 +110,87 @@ START_TEST(the_request_id_is_in_both_logs)
 }
 END_TEST
 
-START_TEST(a_body_over_the_cap)
+static void post_bytes(size_t len, struct answer *out)
+{
+	AUTO_FREE char *body = xmalloc(len + 1);
+	memset(body, 'x', len);
+	body[len] = '\0';
+	front_call(&web, "POST", "/v1/execute", body, NULL, out);
+}
+
+/* The service's own cap: its answer is seen although nginx had more of the body to give. */
+START_TEST(a_body_over_the_cap_of_json)
+{
+	static const size_t sizes[] = { BODY_CAP + 1, UPLOAD_CAP };
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		post_bytes(sizes[i], &a);
+		want_error(&a, 413, "too_large");
+		WANT_IN(&a, "detail", "MAX_REQUEST_BYTES");
+		WANT_IN(&a, "detail", "1000000");
+	}
+}
+END_TEST
+
+START_TEST(a_body_over_the_cap_of_nginx)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *body = xmalloc(BODY_CAP + 2);
-	memset(body, 'x', BODY_CAP + 1);
-	body[BODY_CAP + 1] = '\0';
-	front_call(&web, "POST", "/v1/execute", body, NULL, &a);
+	post_bytes(UPLOAD_CAP + 1, &a);
 	want_error(&a, 413, "too_large");
-	WANT_IN(&a, "detail", "1000000");
+	WANT_STR(&a, "detail",
+		 "The request body exceeds maximum size: MAX_UPLOAD_MB allows 2 MiB.");
 }
 END_TEST
 
 START_TEST(a_body_at_the_cap_reaches_the_service)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	AUTO_FREE char *body = xmalloc(BODY_CAP + 1);
-	memset(body, 'x', BODY_CAP);
-	body[BODY_CAP] = '\0';
-	front_call(&web, "POST", "/v1/execute", body, NULL, &a);
+	post_bytes(BODY_CAP, &a);
 	WANT_STATUS(&a, 400);
 	WANT_STR(&a, "error.code", "bad_json");
+}
+END_TEST
+
+/* A connection that promises a body and sends none of it. */
+static int begin_upload(const char *length)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)web.port) };
+	AUTO_FREE char *head =
+		xasprintf("POST /v1/files HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", length);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	ck_assert_int_eq(write(fd, head, strlen(head)), (ssize_t)strlen(head));
+	return fd;
+}
+
+static bool is_refused(void *arg)
+{
+	AUTO(answer) a = ANSWER_INIT;
+	front_call(&web, "POST", "/v1/files", "x",
+		   (const char *const[]){ "Transfer-Encoding: chunked", NULL }, &a);
+	answer_clear(arg);
+	*(struct answer *)arg = a;
+	a = (struct answer)ANSWER_INIT;
+	return ((struct answer *)arg)->status == 429;
+}
+
+/* They lie on the disk until they are whole, so one address gets room for a few. */
+START_TEST(large_bodies_at_a_time)
+{
+	int fds[LARGE_BODIES];
+	AUTO(answer) a = ANSWER_INIT;
+	AUTO(answer) b = ANSWER_INIT;
+	ck_assert(!is_refused(&a));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = begin_upload("Transfer-Encoding: chunked");
+	ck_assert(tool_until(is_refused, &a, TOOL_WAIT_MS));
+	want_error(&a, 429, "too_many_connections");
+	WANT(&a, answer_header(&a, "Retry-After"));
+	post_bytes(10, &b);
+	WANT_STATUS(&b, 400);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
 END_TEST
 
@@ -180,9 +247,18 @@ START_TEST(timeouts_and_caps_fit_the_service)
 	/* the longest job, the longest wait (nginx.sh's own default where the test names none), and
 	 * something more */
 	ck_assert_int_gt(directive("belljar_fastcgi.conf", "fastcgi_read_timeout "), 60 + 10);
-	ck_assert_int_eq(directive("belljar_limits.conf", "client_max_body_size "), BODY_CAP);
+	ck_assert_int_eq(directive("belljar_limits.conf", "client_max_body_size ") << 20,
+			 UPLOAD_CAP);
 }
 END_TEST
+
+/* The number that follows a text. */
+static long number_after(const char *text, const char *mark)
+{
+	const char *at = strstr(text, mark);
+	ck_assert_msg(at, "there is no \"%s\"", mark);
+	return strtol(at + strlen(mark), NULL, 10);
+}
 
 /* The files as they are in the repository (for a site that drops them in) have the service's
  * defaults. */
@@ -194,10 +270,48 @@ START_TEST(the_cap_in_the_repository_is_the_services_default)
 	ck_assert(tool_read(path, &nginx));
 	ck_assert_int_eq(
 		tool_run((const char *const[]){ service_binary(), "-T", NULL }, NULL, &table), 0);
-	const char *row = strstr(table.buf, "`MAX_REQUEST_BYTES` | `");
-	const char *cap = strstr(nginx.buf, "client_max_body_size ");
-	ck_assert(row && cap);
-	ck_assert_int_eq(strtol(row + 23, NULL, 10), strtol(cap + 21, NULL, 10));
+	ck_assert_int_eq(number_after(table.buf, "`MAX_UPLOAD_MB` | `"),
+			 number_after(nginx.buf, "client_max_body_size "));
+	ck_assert(strstr(nginx.buf, "client_max_body_size 256m;"));
+}
+END_TEST
+
+/* The pages: nothing inline, asked for again each time, but not sent again. */
+START_TEST(pages)
+{
+	static const char *const paths[] = { "/", "/style.css", "/app.js", "/favicon.svg" };
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		AUTO(answer) b = ANSWER_INIT;
+		front_call(&web, "GET", paths[i], NULL, NULL, &a);
+		WANT(&a, a.status == 200);
+		want_headers(&a);
+		const char *policy = answer_header(&a, "Content-Security-Policy");
+		WANT(&a, !strstr(policy, "unsafe") && strstr(policy, "frame-ancestors 'none'"));
+		const char *cache = answer_header(&a, "Cache-Control");
+		WANT(&a, cache && strcmp(cache, "no-cache") == 0);
+		AUTO_FREE char *etag = xasprintf("If-None-Match: %s", answer_header(&a, "ETag"));
+		front_call(&web, "GET", paths[i], NULL, (const char *const[]){ etag, NULL }, &b);
+		WANT(&b, b.status == 304 && b.body.len == 0);
+		want_headers(&b);
+	}
+}
+END_TEST
+
+/* What is no page is the service's to answer. */
+START_TEST(paths_that_are_no_pages)
+{
+	static const char *const paths[] = { "/nothing.html", "/conf/nginx.conf", "/.belljar/",
+					     "/../nginx.conf" };
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		front_call(&web, "GET", paths[i], NULL, NULL, &a);
+		WANT(&a, a.status == 404 || a.status == 400);
+		want_error(&a, a.status, a.status == 404 ? "not_found" : "bad_request");
+	}
+	AUTO(answer) b = ANSWER_INIT;
+	front_call(&web, "POST", "/", "{}", NULL, &b);
+	want_error(&b, 405, "method_not_allowed");
 }
 END_TEST
 
@@ -210,12 +324,16 @@ Suite *suite_nginx(void)
 	tcase_add_test(tc, a_job);
 	tcase_add_test(tc, security_headers);
 	tcase_add_test(tc, the_request_id_is_in_both_logs);
-	tcase_add_test(tc, a_body_over_the_cap);
+	tcase_add_test(tc, a_body_over_the_cap_of_json);
+	tcase_add_test(tc, a_body_over_the_cap_of_nginx);
+	tcase_add_test(tc, large_bodies_at_a_time);
 	tcase_add_test(tc, a_body_at_the_cap_reaches_the_service);
 	tcase_add_test(tc, a_dead_worker_is_a_502);
 	tcase_add_test(tc, methods);
 	tcase_add_test(tc, timeouts_and_caps_fit_the_service);
 	tcase_add_test(tc, the_cap_in_the_repository_is_the_services_default);
+	tcase_add_test(tc, pages);
+	tcase_add_test(tc, paths_that_are_no_pages);
 	suite_add_tcase(s, tc);
 	return s;
 }

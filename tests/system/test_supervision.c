@@ -131,7 +131,8 @@ START_TEST(descriptors_of_each_role)
 	ck_assert_uint_gt(n, 3);
 	for (size_t i = 0; i < n; i++) {
 		ck_assert_int_eq(open_of(workers[i], "socket:"), 1); /* the FastCGI listener */
-		ck_assert_int_eq(ps_fd_count(workers[i]), 5);	     /* and what waits for it */
+		ck_assert_int_eq(ps_fd_count(workers[i]),
+				 6); /* what waits for it, the store's folder */
 	}
 	ck_assert_int_eq(ps_fd_count(janitor), 4); /* the store's folder */
 	ck_assert_msg(tool_until(keeper_is_idle, &keeper, TOOL_WAIT_MS),

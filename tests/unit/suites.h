@@ -48,10 +48,15 @@
 	X(box_run_lies)                                                                            \
 	X(api_endings)                                                                             \
 	X(api_execute)                                                                             \
+	X(api_output)                                                                              \
 	X(api_fields)                                                                              \
 	X(api_metrics)                                                                             \
 	X(api_page)                                                                                \
+	X(api_page_execute)                                                                        \
 	X(api_page_files)                                                                          \
+	X(api_files)                                                                               \
+	X(api_form)                                                                                \
+	X(api_form_refusals)                                                                       \
 	X(proc_filter)                                                                             \
 	X(proc_keeper)                                                                             \
 	X(proc_keeper_admit)                                                                       \

@@ -18,7 +18,7 @@
 
 #define ANSWER_BYTES (1 << 20)
 
-struct api_fixture api_fixture;
+struct api_fixture api_fixture = { .res = { .body_fd = -1 } };
 
 static void set_stdin(const char *body, size_t len)
 {
@@ -35,7 +35,7 @@ void api_fixture_clear(void)
 	response_clear(&api_fixture.res);
 	json_clear(&api_fixture.body);
 	json_clear(&api_fixture.times.problems);
-	memset(&api_fixture, 0, sizeof(api_fixture));
+	api_fixture = (struct api_fixture){ .res = { .body_fd = -1 } };
 }
 
 static int handle(struct request *req)
@@ -54,6 +54,7 @@ static void set_request(const struct api_request *r)
 
 	set_stdin(r->body ? r->body : "", r->len);
 	snprintf(length, sizeof(length), "%zu", r->len);
+	setenv("BELLJAR_ACCEL", r->direct ? "" : "/.belljar/files/", 1);
 	setenv("REQUEST_METHOD", r->method ? r->method : r->body ? "POST" : "GET", 1);
 	setenv("REQUEST_URI", r->path, 1);
 	setenv("QUERY_STRING", question ? question + 1 : "", 1);

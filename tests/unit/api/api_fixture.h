@@ -24,6 +24,7 @@ struct api_request {
 	const void *body;   /* NULL: none */
 	size_t len;
 	const char *length; /* Content-Length in place of len */
+	bool direct;	    /* no web server that sends stored files itself */
 };
 /* Routes and handles; returns the status that a client would see. An answer in JSON is parsed into
  * api_fixture.body. */

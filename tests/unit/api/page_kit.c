@@ -57,9 +57,10 @@ void page_tags(const struct strbuf *page, struct strbuf *out)
 
 void page_hostile(unsigned seed, char *text, size_t len)
 {
-	static const char *const pieces[] = { "<script>", "</pre>", "\">",   "' onload='", "&lt;",
-					      "&#x3c;",	  "<!--",   "]]>",   "\xe2\x80\xae", "\xc0\xbc",
-					      "\r\n",	  "\xe2",   "<img/", "\xc2\x85",     "</title>" };
+	static const char *const pieces[] = { "<script>",     "</pre>",	  "\">",     "' onload='",
+					      "&lt;",	      "&#x3c;",	  "<!--",    "]]>",
+					      "\xe2\x80\xae", "\xc0\xbc", "\r\n",    "\xe2",
+					      "<img/",	      "\xc2\x85", "</title>" };
 	uint32_t state = seed * 2654435761U + 1;
 
 	for (size_t i = 0; i < len;) {

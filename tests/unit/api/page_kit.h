@@ -3,7 +3,7 @@
 #include "base/strbuf.h"
 
 /* How many random texts a property is tried with. */
-#define PAGE_ROUNDS 300
+#define PAGE_ROUNDS 100
 
 /*
  * Reads a page as a browser's tokenizer does and appends its tags, without the text between them

@@ -2,6 +2,7 @@
  * way a program can end. */
 #include "api/api.h"
 #include "conf.h"
+#include "store/blob_list.h"
 #include "unit/api/api_fixture.h"
 #include "unit/api/keeper_script.h"
 #include "unit/box/guest_script.h"
@@ -71,17 +72,42 @@ START_TEST(answers_with_every_field)
 }
 END_TEST
 
-START_TEST(returns_files_inline)
+/* A returned file is in the store with these bytes. */
+static void want_stored(const char *where, const char *want, size_t len)
+{
+	AUTO(blob) b = { 0 };
+	AUTO_CLOSE int fd = -1;
+	struct err err = ERR_INIT;
+	char text[64];
+
+	ck_assert_msg(blob_open(api_store(), API_TENANT, api_text(where), &b, &fd, &err) == 0, "%s",
+		      err.text);
+	ck_assert_int_eq(read(fd, text, sizeof(text)), (ssize_t)len);
+	ck_assert_mem_eq(text, want, len);
+}
+
+static size_t stored(void)
+{
+	AUTO(blob_list) list = { 0 };
+	struct err err = ERR_INIT;
+
+	ck_assert_int_eq(blob_list_load(&list, api_store(), API_TENANT, NULL, 100, &err), 0);
+	return list.count;
+}
+
+START_TEST(stores_files)
 {
 	ck_assert_int_eq(api_execute_with(hello, "{\"code\":\"\"}"), 200);
 	ck_assert_str_eq(api_text("files.0.path"), "out/a.txt");
 	ck_assert_str_eq(api_text("files.0.kind"), "file");
 	ck_assert_int_eq(api_int("files.0.size_bytes"), 3);
-	ck_assert_str_eq(api_text("files.0.content_base64"), "YWJj");
+	want_stored("files.0.file_id", "abc", 3);
+	ck_assert_double_gt(json_object_get_double(api_at("files.0.expires_at")), 1.7e9);
 	ck_assert_str_eq(api_text("files.0.mime_type"), "text/plain");
 	ck_assert_str_eq(api_text("files.0.sha256"),
 			 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	ck_assert_str_eq(api_text("files.1.content_base64"), "iVBORw0KGgo=");
+	want_stored("files.1.file_id", "\x89PNG\r\n\x1a\n", 8);
+	ck_assert_uint_eq(stored(), 2);
 	ck_assert_str_eq(api_text("skipped.0.path"), "pipe");
 	ck_assert_str_eq(api_text("skipped.0.reason"), "special");
 }
@@ -113,9 +139,13 @@ static void many_bytes(int fd)
 /* More than the job's total is a broken protocol: the guest was told the limit. */
 START_TEST(bounds_files_of_a_lying_guest)
 {
+	setenv("MAX_OUTPUT_FILES_MB", "16", 1);
+	api_fixture_teardown();
+	api_fixture_setup();
 	ck_assert_int_eq(api_execute_with(many_bytes, "{\"code\":\"\"}"), 200);
 	ck_assert_uint_eq(json_object_array_length(api_at("files")), 1);
-	ck_assert_int_eq(json_object_get_string_len(api_at("files.0.content_base64")), 13333336);
+	ck_assert_int_eq(api_int("files.0.size_bytes"), 10000001);
+	ck_assert_uint_eq(stored(), 1);
 	ck_assert_str_eq(api_text("message"), "the container ended before all files had come back");
 }
 END_TEST
@@ -240,7 +270,7 @@ START_TEST(hands_on_what_was_asked)
 			"{\"path\":\"d/x\",\"content\":\"345\"}]}"),
 		200);
 	ck_assert_str_eq(api_text("stdout"),
-			 "main.py:3 d/x:3 y:3 <main.py> <{\"n\": 123456789012345678901234567890 , "
+			 "main.py:3 y:3 d/x:3 <main.py> <{\"n\": 123456789012345678901234567890 , "
 			 "\"u\":\"\\u00e9\"}> <-x||a b|> <A=1|b_2=|> 0 77 900 5");
 	ck_assert_uint_eq(keeper_limits().cpu_milli, 500);
 	ck_assert_uint_eq(keeper_limits().pids, 9);
@@ -290,7 +320,7 @@ Suite *suite_api_execute(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_checked_fixture(t, api_fixture_setup, api_fixture_teardown);
 	tcase_add_test(t, answers_with_every_field);
-	tcase_add_test(t, returns_files_inline);
+	tcase_add_test(t, stores_files);
 	tcase_add_test(t, bounds_files_of_a_lying_guest);
 	tcase_add_test(t, makes_text_valid);
 	tcase_add_test(t, marks_truncation_within_the_cap);

@@ -183,7 +183,8 @@ START_TEST(error_says_how_long_to_wait)
 END_TEST
 
 static const char problems_text[] =
-	"[{\"type\":\"missing\",\"loc\":[\"body\",\"files\",0,\"path\"],\"msg\":\"Field required\"},"
+	"[{\"type\":\"missing\",\"loc\":[\"body\",\"files\",0,\"path\"],\"msg\":\"Field "
+	"required\"},"
 	"{\"type\":\"x\",\"loc\":[\"body\",\"<script>\"],\"msg\":\"Not \\\"<b>\\\"\",\"input\":7},"
 	"{\"loc\":[\"body\"],\"msg\":\"Whole\"},{\"loc\":7},\"odd\"]";
 

@@ -52,7 +52,8 @@ START_TEST(lists_the_files)
 	page_has(&res.body, "<a href=\"/v1/files/" ID "0\"><bdi>a &lt;b&gt;.csv</bdi></a>");
 	page_has(&res.body, "<td class=\"size\">1.5 kB</td><td>text/csv</td>");
 	page_has(&res.body, "\">2025-12-31 23:59 UTC</time>");
-	page_has(&res.body, "<time datetime=\"2026-01-01T00:00:00.000Z\">2026-01-01 00:00 UTC</time>");
+	page_has(&res.body,
+		 "<time datetime=\"2026-01-01T00:00:00.000Z\">2026-01-01 00:00 UTC</time>");
 	page_has(&res.body, "<a href=\"/v1/files/" ID "1\"><bdi>b.csv</bdi></a>");
 	page_has(&res.body, ">never</td>");
 	page_has_not(&res.body, "class=\"empty\"");
@@ -144,6 +145,7 @@ Suite *suite_api_page_files(void)
 	Suite *s = suite_create("api/page_files");
 	TCase *t = tcase_create("page_files");
 
+	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, lists_the_files);
 	tcase_add_test(t, has_a_form_for_uploads);

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,7 +71,10 @@ START_TEST(a_fresh_start)
 {
 	ck_assert_msg(setup_open(&setup, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(mode_of(run_dir), 0711);
-	ck_assert_uint_eq(mode_of(storage), 0700);
+	ck_assert_uint_eq(mode_of(storage), 0710);
+	struct stat st;
+	ck_assert_int_eq(stat(storage, &st), 0);
+	ck_assert_uint_eq(st.st_gid, getgrnam("www-data")->gr_gid);
 	ck_assert_int_eq(access(pid_file, F_OK), 0);
 	struct setup second = SETUP_INIT;
 	ck_assert_int_eq(setup_open(&second, &err), -1);
@@ -152,12 +156,9 @@ START_TEST(a_prepared_pid_file_harms_nobody)
 END_TEST
 
 static const char *const fixed_keys[][2] = {
-	{ "RUN_DIR", "/tmp/elsewhere" },
-	{ "SERVICE_USER", "daemon" },
-	{ "FILE_STORAGE_DIR", "/tmp/elsewhere" },
-	{ "WEB_GROUP", "daemon" },
-	{ "DOCKER_HOST", "tcp://127.0.0.1:1" },
-	{ "INSTANCE", "elsewhere" },
+	{ "RUN_DIR", "/tmp/elsewhere" },	  { "SERVICE_USER", "daemon" },
+	{ "FILE_STORAGE_DIR", "/tmp/elsewhere" }, { "WEB_GROUP", "daemon" },
+	{ "DOCKER_HOST", "tcp://127.0.0.1:1" },	  { "INSTANCE", "elsewhere" },
 };
 
 START_TEST(what_a_reload_cannot_change)

@@ -284,6 +284,43 @@ START_TEST(leaves_nothing_uncommitted)
 }
 END_TEST
 
+START_TEST(settles_before_the_commit)
+{
+	const struct blob_rules no_images = { .max_bytes = 1 << 20,
+					      .max_name = "X",
+					      .deny = "image/*" };
+	AUTO(blob_write) w = BLOB_WRITE_INIT;
+	AUTO(blob) b = { 0 };
+	char block[70000] = "text", back[70000];
+	struct stat st;
+
+	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &no_images, &err), 0);
+	ck_assert_int_eq(blob_write_add(&w, block, 10, &err), 0);
+	ck_assert_int_eq(blob_write_add(&w, block + 10, sizeof(block) - 10, &err), 0);
+	ck_assert_int_eq(fstat(w.fd, &st), 0);
+	ck_assert_int_gt(st.st_size, sizeof(block));
+	ck_assert_int_eq(blob_write_settle(&w, &err), 0);
+	ck_assert_int_eq(blob_write_settle(&w, &err), 0);
+	ck_assert_int_eq(fstat(w.fd, &st), 0);
+	ck_assert_int_eq(st.st_size, sizeof(block));
+	ck_assert_int_eq(pread(w.fd, back, sizeof(back), 0), sizeof(back));
+	ck_assert_mem_eq(back, block, sizeof(block));
+	check_counters();
+	ck_assert_int_eq(blob_write_commit(&w, &b, &err), 0);
+	ck_assert_int_eq(b.size, sizeof(block));
+	check_counters();
+	blob_write_clear(&w);
+	/* A small one has shown its type by then. */
+	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &no_images, &err), 0);
+	ck_assert_int_eq(blob_write_add(&w, "GIF89a\1\0\1\0\x80\0\0", 13, &err), 0);
+	ck_assert_int_eq(blob_write_settle(&w, &err), -1);
+	ck_assert_int_eq(err.code, ERR_MEDIA_TYPE);
+	blob_write_clear(&w);
+	ck_assert_int_eq(files_on_disk(), 2);
+	check_counters();
+}
+END_TEST
+
 Suite *suite_store_blob(void)
 {
 	Suite *s = suite_create("store/blob");
@@ -301,6 +338,7 @@ Suite *suite_store_blob(void)
 	tcase_add_test(t, hashes_and_types_any_cutting);
 	tcase_add_test(t, refuses_types);
 	tcase_add_test(t, leaves_nothing_uncommitted);
+	tcase_add_test(t, settles_before_the_commit);
 	suite_add_tcase(s, t);
 	return s;
 }

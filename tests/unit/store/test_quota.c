@@ -21,8 +21,10 @@ START_TEST(bounds_bytes)
 	/* 30 are left, and all of them can be used. */
 	ck_assert_int_eq(put("b", "0123456789012345678901234567890", 31, &store_rules, NULL), -1);
 	ck_assert_int_eq(err.code, ERR_STORE_FULL);
-	ck_assert_msg(strstr(err.text, "caller's file store is full: at most 100 bytes"), "%s",
-		      err.text);
+	ck_assert_msg(
+		strstr(err.text,
+		       "caller's file store is full: its quota allows 100 bytes and 70 are in use"),
+		"%s", err.text);
 	ck_assert_int_eq(put("b", "012345678901234567890123456789", 30, &store_rules, NULL), 0);
 	ck_assert_int_eq(put("c", "0", 1, &store_rules, NULL), -1);
 	/* Nothing is still a file. */
@@ -44,7 +46,9 @@ START_TEST(bounds_the_whole_store)
 	ck_assert_int_eq(blob_write_open(&w, &store, "other", "b", &store_rules, &err), 0);
 	ck_assert_int_eq(blob_write_add(&w, "012345", 6, &err), -1);
 	ck_assert_int_eq(err.code, ERR_STORE_FULL);
-	ck_assert_msg(strstr(err.text, "The file store is full: at most 10 bytes"), "%s", err.text);
+	ck_assert_msg(strstr(err.text,
+			     "The file store is full: its quota allows 10 bytes and 5 are in use"),
+		      "%s", err.text);
 	blob_write_clear(&w);
 	ck_assert_int_eq(blob_write_open(&w, &store, "other", "b", &store_rules, &err), 0);
 	ck_assert_int_eq(blob_write_add(&w, "01234", 5, &err), 0);
@@ -79,13 +83,13 @@ START_TEST(claims_while_writing)
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	struct usage total, tenant;
 
-	store.limits = (struct store_limits){ .tenant_bytes = LIMIT_CLAIM_BYTES };
+	store.limits = (struct store_limits){ .tenant_bytes = LIMIT_CLAIM_FIRST };
 	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &wide, &err), 0);
 	ck_assert_int_eq(blob_write_add(&w, "x", 1, &err), 0);
 	/* The first byte has taken a whole step, so another writer finds no room until this one is
 	 * done. */
 	ck_assert_int_eq(quota_read(&store, "t", &total, &tenant, &err), 0);
-	ck_assert_int_eq(tenant.bytes, LIMIT_CLAIM_BYTES);
+	ck_assert_int_eq(tenant.bytes, LIMIT_CLAIM_FIRST);
 	check_counters();
 	ck_assert_int_eq(put("b", "y", 1, &store_rules, NULL), -1);
 	ck_assert_int_eq(err.code, ERR_STORE_FULL);

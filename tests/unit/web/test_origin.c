@@ -1,5 +1,5 @@
-/* Which posts are taken from which pages. Each row is one request as a CGI server hands it over; the
- * parameters are the environment. */
+/* Which posts are taken from which pages. Each row is one request as a CGI server hands it over;
+ * the parameters are the environment. */
 #include "base/err.h"
 #include "unit/suites.h"
 #include "web/channel.h"

@@ -53,10 +53,10 @@ END_TEST
 START_TEST(refuses_paths)
 {
 	char huge[LIMIT_URI_BYTES + 10];
-	const char *const bad[] = { "",	     "x",	   "*",		  "/%",	   "/%4",
-				    "/%zz",  "/%00x",	   "/%0a",	  "/\x7f", "/%ff",
-				    "/a/..", "/../a",	   "/a/%2e%2e/b", "/./x",  "/%2E",
-				    "?/x",   "http://h/x", "/%C3(",  "/a%2Fb",    "/a%2f" };
+	const char *const bad[] = { "",	     "x",	   "*",		  "/%",	    "/%4",
+				    "/%zz",  "/%00x",	   "/%0a",	  "/\x7f",  "/%ff",
+				    "/a/..", "/../a",	   "/a/%2e%2e/b", "/./x",   "/%2E",
+				    "?/x",   "http://h/x", "/%C3(",	  "/a%2Fb", "/a%2f" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		ck_assert_msg(open_with("REQUEST_URI", bad[i]) == -1, "%s", bad[i]);
@@ -127,6 +127,8 @@ static int read_body(struct strbuf *body, const char *said, size_t len, int64_t 
 	close(fds[1]);
 	dup2(fds[0], 0);
 	close(fds[0]);
+	channel_free(channel);
+	channel = channel_new(-1, true);
 	ck_assert_int_eq(open_with("CONTENT_LENGTH", said), 0);
 	return request_body(&req, body, max, "THE_CAP", &err);
 }
@@ -139,8 +141,12 @@ START_TEST(reads_bodies_within_cap)
 	ck_assert_uint_eq(body.len, 1000);
 	ck_assert_int_eq(req.body_read, 1000);
 	strbuf_reset(&body);
-	ck_assert_int_eq(read_body(&body, "", 7, 1000), 0);
+	/* A CGI server may leave its end open: the length ends the body. */
+	ck_assert_int_eq(read_body(&body, "7", 9, 1000), 0);
 	ck_assert_str_eq(body.buf, "bbbbbbb");
+	strbuf_reset(&body);
+	ck_assert_int_eq(read_body(&body, "", 7, 1000), 0);
+	ck_assert_uint_eq(body.len, 0);
 	strbuf_reset(&body);
 	ck_assert_int_eq(read_body(&body, "", 0, 1000), 0);
 	ck_assert_uint_eq(body.len, 0);
@@ -155,8 +161,6 @@ START_TEST(refuses_bodies)
 	ck_assert_int_eq(err.code, ERR_TOO_LARGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "1000"));
 	ck_assert_ptr_nonnull(strstr(err.text, "THE_CAP"));
-	ck_assert_int_eq(read_body(&body, "", 1001, 1000), -1);
-	ck_assert_int_eq(err.code, ERR_TOO_LARGE);
 	ck_assert_int_eq(read_body(&body, "900", 899, 1000), -1);
 	ck_assert_int_eq(err.code, ERR_BAD_REQUEST);
 }

@@ -71,6 +71,26 @@ START_TEST(head_has_no_body)
 }
 END_TEST
 
+START_TEST(a_handlers_own_header_replaces_the_usual_one)
+{
+	AUTO(response) res;
+
+	response_init(&res, 100);
+	response_header(&res, "Cache-Control", "private");
+	response_header(&res, "Content-Type", "image/png");
+	ck_assert_int_eq(send_it(&res, "GET"), 0);
+	ck_assert_ptr_nonnull(strstr(sent, "Cache-Control: private\r\n"));
+	ck_assert_ptr_nonnull(strstr(sent, "Content-Type: image/png\r\n"));
+	ck_assert_ptr_null(strstr(sent, "no-store"));
+	response_clear(&res);
+	response_init(&res, 100);
+	response_header(&res, "Content-Type", "text/plain");
+	strbuf_addstr(&res.body, "x");
+	ck_assert_int_eq(send_it(&res, "GET"), 0);
+	ck_assert_ptr_null(strstr(sent, "application/json"));
+}
+END_TEST
+
 START_TEST(no_content_has_no_length)
 {
 	AUTO(response) res;
@@ -168,6 +188,7 @@ Suite *suite_web_response(void)
 
 	tcase_add_test(t, sends_head_and_body);
 	tcase_add_test(t, head_has_no_body);
+	tcase_add_test(t, a_handlers_own_header_replaces_the_usual_one);
 	tcase_add_test(t, no_content_has_no_length);
 	tcase_add_test(t, drops_headers_that_would_split);
 	tcase_add_test(t, refuses_an_answer_cut_short);

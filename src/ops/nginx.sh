@@ -2,8 +2,8 @@
 # nginx.sh port|render|start|stop|foreground: the nginx in front of the service, with this repository's nginx/ files.
 #
 # render copies them into $NGINX_DIR/conf and puts the settings in place of the defaults that stand there (HOST, PORT,
-# RUN_DIR, FILE_STORAGE_DIR, MAX_UPLOAD_MB, MAX_EXEC_TIMEOUT_MS, QUEUE_TIMEOUT_MS, WWW_DIR, NGINX_USER, NGINX_SPOOL_DIR,
-# WEB_GROUP). start reloads an nginx that runs already. port only says whether somebody else holds PORT.
+# SERVER_NAMES, RUN_DIR, FILE_STORAGE_DIR, MAX_UPLOAD_MB, MAX_EXEC_TIMEOUT_MS, QUEUE_TIMEOUT_MS, WWW_DIR, NGINX_USER,
+# NGINX_SPOOL_DIR, WEB_GROUP). start reloads an nginx that runs already. port only says whether somebody else holds PORT.
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -35,6 +35,27 @@ plain_path() {
 	esac
 }
 
+# server_names: the value of server_name. SERVER_NAMES is a list of names, or _ for any; without it a service that only this
+# machine reaches has this machine's names. HOST always is one: an address is no name that somebody else could point here.
+server_names() {
+	# [::1] and *.example.org are no patterns for files.
+	set -f
+	case $HOST in
+	localhost | 127.* | '[::1]') names=${SERVER_NAMES:-localhost 127.0.0.1 [::1]} ;;
+	*) names=${SERVER_NAMES:-_} ;;
+	esac
+	case $names in
+	*[!][A-Za-z0-9._*:\ -]*) fail "SERVER_NAMES has characters that no host name has: $names" ;;
+	esac
+	case " $names " in
+	# The first is no Host at all, the second one of any letters.
+	*' _ '*) names='"" ~.' ;;
+	*" $HOST "*) ;;
+	*) [ "$HOST" = '*' ] || names="$names $HOST" ;;
+	esac
+	say "$names"
+}
+
 # set_value FILE NAME VALUE: replaces the value of the directive NAME, which must stand there once.
 set_value() {
 	conf_file=$NGINX_DIR/conf/$1
@@ -42,7 +63,20 @@ set_value() {
 	sed -i "s#^\([[:space:]]*\)$2 .*#\1$2 $3;#" "$conf_file"
 }
 
+# set_site NAMES: address and names. Two servers listen, one of them for other names, so there are two such lines.
+set_site() {
+	conf_file=$NGINX_DIR/conf/nginx.conf
+	[ "$(grep -cE '^\s*(listen 127.0.0.1:8000[ ;]|server_name localhost )' "$conf_file")" = 3 ] ||
+		fail "nginx.conf has not two lines 'listen ...' and one 'server_name ...'"
+	sed -i "s#^\([[:space:]]*listen \)127.0.0.1:8000#\1$HOST:$PORT#; s#^\([[:space:]]*server_name \)localhost .*#\1$1;#" "$conf_file"
+}
+
 render() {
+	case $HOST in
+	*[!][A-Za-z0-9._:*-]*) fail "HOST is no host name or address: $HOST" ;;
+	*:*:*) HOST="[$(say "$HOST" | tr -d '[]')]" ;;
+	esac
+	names=$(server_names)
 	plain_path RUN_DIR "$RUN_DIR"
 	plain_path FILE_STORAGE_DIR "$FILE_STORAGE_DIR"
 	plain_path NGINX_SPOOL_DIR "$NGINX_SPOOL_DIR"
@@ -56,7 +90,7 @@ render() {
 	cp "$NGINX_SOURCE"/*.conf "$NGINX_DIR/conf/"
 	[ -e "$NGINX_DIR/conf/mime.types" ] || cp /etc/nginx/mime.types "$NGINX_DIR/conf/"
 	set_value nginx.conf user "$NGINX_USER $WEB_GROUP"
-	set_value nginx.conf listen "$HOST:$PORT"
+	set_site "$names"
 	set_value nginx.conf client_body_temp_path "$NGINX_SPOOL_DIR/body"
 	set_value nginx.conf fastcgi_temp_path "$NGINX_SPOOL_DIR/fastcgi"
 	set_value belljar_http.conf server "unix:$RUN_DIR/fcgi.sock max_fails=0"
@@ -110,7 +144,10 @@ start) start ;;
 stop) stop ;;
 foreground)
 	render
-	exec nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e /dev/stderr -g 'daemon off;'
+	# In a container that is where logs belong, and its folders are memory.
+	set_value nginx.conf error_log "stderr error"
+	set_value nginx.conf access_log "/dev/stdout belljar"
+	exec nginx -p "$NGINX_DIR/" -c "$NGINX_DIR/conf/nginx.conf" -e stderr -g 'daemon off;'
 	;;
 *) fail "usage: nginx.sh port|render|start|stop|foreground" ;;
 esac

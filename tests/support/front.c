@@ -47,7 +47,6 @@ void front_start(struct front *f, struct service *s, const char *const *extra)
 {
 	*f = (struct front){ .port = tool_free_port() };
 	snprintf(f->dir, sizeof(f->dir), "%s/nginx", s->dir);
-	snprintf(f->access_log, sizeof(f->access_log), "%s/logs/access.log", f->dir);
 	snprintf(f->log, sizeof(f->log), "%s/nginx.log", s->dir);
 	spawn(f, s, extra);
 	if (tool_until(answers, f, TOOL_WAIT_MS))

@@ -12,7 +12,7 @@ struct service;
 struct front {
 	pid_t pid;
 	int port;
-	char dir[160], access_log[200], log[200];
+	char dir[160], log[200]; /* log: both of nginx's logs */
 };
 /* Starts it and waits until it answers; ends the test if it doesn't. extra: settings as the service
  * has them ("MAX_UPLOAD_MB=2"); the last word on a key wins. */

@@ -20,7 +20,8 @@ static Suite *(*const suites[])(void) = {
 	suite_roles,	  suite_guard,	       suite_keeper,  suite_supervision, suite_log,
 	suite_restart,	  suite_cgi,	       suite_memory,  suite_store,	 suite_stored,
 	suite_engine,	  suite_form,	       suite_browser, suite_download,	 suite_upload,
-	suite_upload_ids, suite_upload_faults, suite_pool,    suite_flood,	 suite_metrics,
+	suite_upload_ids, suite_upload_faults, suite_site,    suite_pool,	 suite_flood,
+	suite_metrics,
 };
 
 /* What is missing is said once here instead of by every test. */

@@ -16,6 +16,7 @@ Suite *suite_input(void);
 Suite *suite_caps(void);
 Suite *suite_nginx(void);
 Suite *suite_download(void);
+Suite *suite_site(void);
 Suite *suite_health(void);
 Suite *suite_roles(void);
 Suite *suite_supervision(void);

@@ -149,6 +149,27 @@ START_TEST(ranges)
 }
 END_TEST
 
+/* Each part has headers of its own, so a short question could have a very long answer. */
+START_TEST(many_ranges)
+{
+	static const struct {
+		int count, status;
+	} rows[] = { { 16, 206 }, { 17, 200 } };
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		AUTO(strbuf) header = STRBUF(1 << 10);
+		strbuf_addstr(&header, "Range: bytes=0-0");
+		for (int n = 1; n < rows[i].count; n++)
+			strbuf_addf(&header, ",%d-%d", n, n);
+		get(&web, "GET", header.buf, &a);
+		WANT(&a, a.status == rows[i].status);
+		want_file_headers(&a);
+		if (a.status == 200)
+			WANT(&a, strcmp(a.body.buf, CONTENT) == 0);
+	}
+}
+END_TEST
+
 START_TEST(range_outside_of_the_file)
 {
 	AUTO(answer) a = ANSWER_INIT;
@@ -361,6 +382,7 @@ Suite *suite_download(void)
 	tcase_add_unchecked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, whole_file);
 	tcase_add_test(tc, ranges);
+	tcase_add_test(tc, many_ranges);
 	tcase_add_test(tc, range_outside_of_the_file);
 	tcase_add_test(tc, conditions);
 	tcase_add_test(tc, the_store_has_no_address);

@@ -25,6 +25,7 @@
 #define BODY_CAP 1000000     /* of JSON */
 #define UPLOAD_CAP (2 << 20) /* of anything */
 #define LARGE_BODIES 16	     /* limit_conn belljar_large */
+#define MEDIUM_BODIES 64     /* limit_conn belljar_medium */
 
 static struct service svc;
 static struct front web;
@@ -105,7 +106,7 @@ START_TEST(the_request_id_is_in_both_logs)
 	AUTO_FREE char *id = xstrdup(answer_header(&a, "X-Request-Id"));
 	WANT(&a, strlen(id) == 32);
 	ck_assert_msg(service_wait_log(&svc, id), "the service's log has no %s", id);
-	ck_assert_msg(tool_wait_text(web.access_log, id), "nginx's log has no %s", id);
+	ck_assert_msg(tool_wait_text(web.log, id), "nginx's log has no %s", id);
 	ck_assert_int_eq(tool_count(svc.log, "forged"), 0);
 }
 END_TEST
@@ -156,7 +157,7 @@ static int begin_upload(const char *length)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)web.port) };
 	AUTO_FREE char *head =
-		xasprintf("POST /v1/files HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", length);
+		xasprintf("POST /v1/files HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n\r\n", length);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
@@ -164,11 +165,27 @@ static int begin_upload(const char *length)
 	return fd;
 }
 
+/* A row of bodies: what begins one, how many there may be, and one more. */
+static const struct bodies {
+	const char *length;
+	int most;
+	size_t len;
+	const char *header;
+} body_rows[] = {
+	{ "Transfer-Encoding: chunked", LARGE_BODIES, 1, "Transfer-Encoding: chunked" },
+	{ "Content-Length: 1000000", MEDIUM_BODIES, 1000000, NULL },
+};
+
+static const struct bodies *bodies;
+
 static bool is_refused(void *arg)
 {
 	AUTO(answer) a = ANSWER_INIT;
-	front_call(&web, "POST", "/v1/files", "x",
-		   (const char *const[]){ "Transfer-Encoding: chunked", NULL }, &a);
+	AUTO_FREE char *body = xmalloc(bodies->len + 1);
+	memset(body, 'x', bodies->len);
+	body[bodies->len] = '\0';
+	front_call(&web, "POST", "/v1/files", body, (const char *const[]){ bodies->header, NULL },
+		   &a);
 	answer_clear(arg);
 	*(struct answer *)arg = a;
 	a = (struct answer)ANSWER_INIT;
@@ -176,20 +193,23 @@ static bool is_refused(void *arg)
 }
 
 /* They lie on the disk until they are whole, so one address gets room for a few. */
-START_TEST(large_bodies_at_a_time)
+START_TEST(bodies_at_a_time)
 {
-	int fds[LARGE_BODIES];
+	int fds[MEDIUM_BODIES];
 	AUTO(answer) a = ANSWER_INIT;
 	AUTO(answer) b = ANSWER_INIT;
+	bodies = &body_rows[_i];
+	for (int i = 0; i < bodies->most - 1; i++)
+		fds[i] = begin_upload(bodies->length);
+	tool_sleep_ms(300);
 	ck_assert(!is_refused(&a));
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = begin_upload("Transfer-Encoding: chunked");
+	fds[bodies->most - 1] = begin_upload(bodies->length);
 	ck_assert(tool_until(is_refused, &a, TOOL_WAIT_MS));
 	want_error(&a, 429, "too_many_connections");
 	WANT(&a, answer_header(&a, "Retry-After"));
 	post_bytes(10, &b);
 	WANT_STATUS(&b, 400);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+	for (int i = 0; i < bodies->most; i++)
 		close(fds[i]);
 }
 END_TEST
@@ -228,6 +248,39 @@ START_TEST(methods)
 	WANT(&b, strstr(answer_header(&b, "Allow"), "POST"));
 	front_call(&web, "GET", "/health/", NULL, NULL, &c);
 	WANT(&c, c.status == 307 && strstr(answer_header(&c, "Location"), "/health"));
+}
+END_TEST
+
+/* What nginx itself refuses says what it takes; the service does for its own paths, once too. */
+START_TEST(methods_of_pages)
+{
+	static const char *const rows[][2] = {
+		{ "PUT", "/" }, { "POST", "/" }, { "POST", "/style.css" }, { "DELETE", "/app.js" }
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		AUTO(answer) a = ANSWER_INIT;
+		front_call(&web, rows[i][0], rows[i][1], NULL, NULL, &a);
+		want_error(&a, 405, "method_not_allowed");
+		const char *first = strstr(a.head.buf, "\nAllow: GET, HEAD\n");
+		WANT(&a, first && !strstr(first + 1, "\nAllow:"));
+	}
+}
+END_TEST
+
+/* The folder of a container is memory: logs go to the streams, and a body on disk is no news. */
+START_TEST(no_log_grows_in_nginxs_folder)
+{
+	AUTO(strbuf) list = STRBUF(1 << 16);
+	AUTO(answer) a = ANSWER_INIT;
+	AUTO_FREE char *logs = xasprintf("%s/logs", web.dir);
+	post_bytes(BODY_CAP, &a);
+	WANT_STATUS(&a, 400);
+	AUTO_FREE char *id = xstrdup(answer_header(&a, "X-Request-Id"));
+	ck_assert(tool_wait_text(web.log, id));
+	ck_assert_int_eq(tool_count(web.log, "temporary file"), 0);
+	const char *const find[] = { "find", logs, "-type", "f", NULL };
+	ck_assert_int_eq(tool_run(find, NULL, &list), 0);
+	ck_assert_str_eq(list.len ? list.buf : "", "");
 }
 END_TEST
 
@@ -326,10 +379,12 @@ Suite *suite_nginx(void)
 	tcase_add_test(tc, the_request_id_is_in_both_logs);
 	tcase_add_test(tc, a_body_over_the_cap_of_json);
 	tcase_add_test(tc, a_body_over_the_cap_of_nginx);
-	tcase_add_test(tc, large_bodies_at_a_time);
+	tcase_add_loop_test(tc, bodies_at_a_time, 0, ARRAY_SIZE(body_rows));
 	tcase_add_test(tc, a_body_at_the_cap_reaches_the_service);
 	tcase_add_test(tc, a_dead_worker_is_a_502);
 	tcase_add_test(tc, methods);
+	tcase_add_test(tc, methods_of_pages);
+	tcase_add_test(tc, no_log_grows_in_nginxs_folder);
 	tcase_add_test(tc, timeouts_and_caps_fit_the_service);
 	tcase_add_test(tc, the_cap_in_the_repository_is_the_services_default);
 	tcase_add_test(tc, pages);

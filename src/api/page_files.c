@@ -6,6 +6,7 @@
 #include "api/page.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "limits.h"
 #include "store/blob_list.h"
 #include "web/response.h"
 
@@ -68,6 +69,8 @@ static void add_list(struct strbuf *out, const struct blob_list *list)
 	if (list->next[0]) {
 		strbuf_addstr(out, "<p class=\"more\"><a rel=\"next\" href=\"/v1/files?after=");
 		page_str(out, list->next);
+		if (list->limit != LIMIT_LIST)
+			strbuf_addf(out, "&amp;limit=%zu", list->limit);
 		strbuf_addstr(out, "\">Next page</a></p>\n");
 	}
 	strbuf_addstr(out, "</section>\n");

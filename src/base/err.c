@@ -42,7 +42,7 @@ static const struct err_info err_table[ERR_COUNT] = {
 	[ERR_MEDIA_TYPE] = { "unsupported_media_type", 415, 0,
 			     "Send what `message` says is taken here." },
 	[ERR_INVALID] = { "invalid_field", 422, 0,
-			  "Correct the fields that `detail` names and send the request again." },
+			  "Correct what `message` names and send the request again." },
 	[ERR_UNAVAILABLE_FIELD] = { "not_available", 422, 0,
 				    "Leave the field out; this version of the service cannot do "
 				    "it." },

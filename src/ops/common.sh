@@ -4,14 +4,24 @@
 OPS_DIR=$(cd "$(dirname "$0")" && pwd)
 ROOT_DIR=$(cd "$OPS_DIR/../.." && pwd)
 
-# The scripts obey the settings file of the service too: KEY=value lines, the environment goes before them.
+# conf_lines: the settings of the file CONFIG as the service reads them, KEY=value without blanks around and quotes.
+conf_lines() {
+	sed -n -e 's/[[:space:]]*$//' -e 's/^[[:space:]]*\([A-Z_]*\)[[:space:]]*=[[:space:]]*/\1=/' \
+		-e 's/^\([A-Z_]*\)="\(.*\)"$/\1=\2/' -e "s/^\([A-Z_]*\)='\(.*\)'\$/\1=\2/" -e '/^[A-Z_][A-Z_]*=/p' "$CONFIG"
+}
+
+# The scripts obey the settings file of the service too, the environment goes before it. What comes from the file stays out
+# of the environment: there it would win over the file for as long as the service runs, whatever a reload finds.
 if [ -n "${CONFIG:-}" ]; then
+	if [ ! -r "$CONFIG" ] || [ -d "$CONFIG" ]; then
+		printf 'error: CONFIG=%s cannot be read\n' "$CONFIG" >&2
+		exit 1
+	fi
 	while IFS='=' read -r conf_key conf_value; do
-		case $conf_key in
-		'' | *[!A-Z_]*) continue ;;
-		esac
-		[ -n "$(printenv "$conf_key")" ] || export "$conf_key=$conf_value"
-	done <"$CONFIG"
+		[ -z "$conf_key" ] || [ -n "$(printenv "$conf_key")" ] || eval "$conf_key=\$conf_value"
+	done <<-LINES
+		$(conf_lines)
+	LINES
 fi
 
 VARIANT=${VARIANT:-release}

@@ -78,6 +78,13 @@ first_file() {
 	fi
 }
 
+# What `make stop` must be told too: the settings that say which service is meant.
+own_settings() {
+	[ -z "${CONFIG:-}" ] || printf 'CONFIG=%s ' "$CONFIG"
+	[ "$RUN_DIR" = /run/belljar ] || printf 'RUN_DIR=%s ' "$RUN_DIR"
+	[ "$INSTANCE" = belljar ] || printf 'INSTANCE=%s ' "$INSTANCE"
+}
+
 addresses() {
 	cat <<-TXT
 
@@ -88,7 +95,7 @@ addresses() {
 		  health          $ADDRESS/health
 		  engine          $ADDRESS/v1/docker/status
 		  logs            $LOG_DIR and $RUN_DIR/nginx/logs
-		  end it all      make stop
+		  end it all      $(own_settings)make stop
 	TXT
 }
 

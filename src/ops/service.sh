@@ -42,7 +42,8 @@ start() {
 	[ -x "$BELLJAR" ] || fail "$BELLJAR isn't there: run make"
 	make_user
 	set -- ${CONFIG:+--config "$CONFIG"}
-	export HOST PORT RUN_DIR SERVICE_USER PYTHON_IMAGE
+	# Not what the file has set: a reload reads it again.
+	export RUN_DIR SERVICE_USER
 	"$BELLJAR" "$@" -t </dev/null || fail "the settings are refused (see above)"
 	stop
 	mkdir -p "$LOG_DIR"

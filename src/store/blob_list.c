@@ -148,7 +148,7 @@ int blob_list_load(struct blob_list *out, const struct store *s, const char *ten
 	scan_files(s, tenant, consider, &h);
 	qsort(keys, h.count, sizeof(*keys), compare);
 	shown = MIN(h.count, h.max - 1);
-	*out = (struct blob_list){ 0 };
+	*out = (struct blob_list){ .limit = h.max - 1 };
 	if (h.count > shown)
 		snprintf(out->next, sizeof(out->next), "%" PRId64 ".%s", keys[shown - 1].ms,
 			 keys[shown - 1].id);

@@ -12,6 +12,7 @@ struct store;
 struct blob_list {
 	struct blob *items;
 	size_t count;
+	size_t limit;		      /* the most a page was to have */
 	char next[BLOB_CURSOR_BYTES]; /* `after` of the page that follows; empty: this was the last
 					 one */
 };

@@ -204,6 +204,31 @@ START_TEST(the_table_has_every_row)
 }
 END_TEST
 
+/* And keep it out of the environment, where it would win over what a reload finds in the file. */
+START_TEST(the_scripts_read_the_file_as_the_service_does)
+{
+	AUTO(strbuf) out = STRBUF(1 << 16);
+	AUTO_FREE char *dir = tool_new_dir("conf");
+	AUTO_FREE char *file = xasprintf("%s/settings", dir);
+	AUTO_FREE char *config = xasprintf("CONFIG=%s", file);
+	AUTO_FREE char *script = xasprintf("%s/src/ops/none", tool_root_dir());
+	const char *const argv[] = { "sh", "-c",
+				     ". \"$(dirname \"$0\")/common.sh\"\n"
+				     "echo \"<$PORT|$LOG_LEVEL|$INSTANCE|$HOST>\"; env",
+				     script, NULL };
+	tool_write(file,
+		   "# one\nPORT = 8124 \nLOG_LEVEL=\"debug\"\n\tINSTANCE='a b'\r\nHOST=::1\n");
+	const char *const env[] = { config, "HOST=127.0.0.1", NULL };
+	ck_assert_msg(tool_run(argv, env, &out) == 0, "%s", out.buf);
+	ck_assert_msg(strstr(out.buf, "<8124|debug|a b|127.0.0.1>"), "%s", out.buf);
+	ck_assert_ptr_null(strstr(out.buf, "LOG_LEVEL="));
+	strbuf_reset(&out);
+	const char *const none[] = { "CONFIG=/none/at/all", NULL };
+	ck_assert_int_ne(tool_run(argv, none, &out), 0);
+	ck_assert_ptr_nonnull(strstr(out.buf, "/none/at/all cannot be read"));
+}
+END_TEST
+
 Suite *suite_conf(void)
 {
 	Suite *s = suite_create("conf");
@@ -217,6 +242,7 @@ Suite *suite_conf(void)
 	tcase_add_test(tc, a_missing_user_stops_the_start);
 	tcase_add_test(tc, the_table_is_the_readmes);
 	tcase_add_test(tc, the_table_has_every_row);
+	tcase_add_test(tc, the_scripts_read_the_file_as_the_service_does);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -71,9 +71,13 @@ END_TEST
 
 START_TEST(links_the_next_page)
 {
+	list.limit = LIMIT_LIST;
 	snprintf(list.next, sizeof(list.next), "1767225599000.%s", items[1].id);
 	make_page();
 	page_has(&res.body, "href=\"/v1/files?after=1767225599000." ID "1\">Next page</a>");
+	list.limit = 2;
+	make_page();
+	page_has(&res.body, ID "1&amp;limit=2\">Next page</a>");
 }
 END_TEST
 
@@ -91,6 +95,7 @@ END_TEST
 START_TEST(goes_on_behind_an_empty_page)
 {
 	list.count = 0;
+	list.limit = LIMIT_LIST;
 	snprintf(list.next, sizeof(list.next), "1.%s", items[1].id);
 	make_page();
 	page_has(&res.body, "have expired.</p>");

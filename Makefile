@@ -42,10 +42,11 @@ LIBOBJ  := $(filter-out $(B)/obj/src/main.o,$(OBJ))
 SUPPORT := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/support/*.c))
 UNIT    := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 SYSTEM  := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/system/*.c))
-# What the programs of make bench share is none itself.
-SERIES  := $(B)/obj/tests/bench/series.o
-BENCH   := $(patsubst tests/bench/%.c,$(B)/bench/%, \
-             $(filter-out tests/bench/series.c,$(wildcard tests/bench/*.c)))
+# What the programs of make bench share is none itself; they read /proc as the system tests do.
+BENCH_SHARED := client floor series
+BENCH_OBJ    := $(BENCH_SHARED:%=$(B)/obj/tests/bench/%.o)
+BENCH        := $(patsubst tests/bench/%.c,$(B)/bench/%, \
+                  $(filter-out $(BENCH_SHARED:%=tests/bench/%.c),$(wildcard tests/bench/*.c)))
 FUZZ    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(B)/replay/%)
 
@@ -108,10 +109,10 @@ $(B)/system: $(SYSTEM) $(SUPPORT) $(LIBOBJ)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
 
-$(B)/bench/%: $(B)/obj/tests/bench/%.o $(SERIES) $(LIBOBJ)
+$(B)/bench/%: $(B)/obj/tests/bench/%.o $(BENCH_OBJ) $(SUPPORT) $(LIBOBJ)
 	@echo "  LD    $@"
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
 
 $(B)/replay/%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIBOBJ)
 	@echo "  LD    $@"
@@ -132,13 +133,12 @@ unit: $(B)/unit
 system: all $(B)/system
 	$(B)/system
 
-# T=frame fuzzes one target only; SECONDS is for each.
-SECONDS ?= 60
+# T=frame fuzzes one target only; SECONDS (60) is for each.
 T       ?= $(FUZZ)
 fuzz: fuzz-deps $(T:%=build/fuzz/%)
 	$(Q)set -e; for t in $(T); do \
-		mkdir -p build/fuzz/corpus/$$t tests/corpus/$$t; echo "== fuzzing $$t for $(SECONDS) s"; \
-		build/fuzz/$$t -max_total_time=$(SECONDS) -max_len=65536 -print_final_stats=1 \
+		mkdir -p build/fuzz/corpus/$$t tests/corpus/$$t; echo "== fuzzing $$t for $(or $(SECONDS),60) s"; \
+		build/fuzz/$$t -max_total_time=$(or $(SECONDS),60) -max_len=65536 -print_final_stats=1 \
 			-artifact_prefix=build/fuzz/$$t- build/fuzz/corpus/$$t tests/corpus/$$t; done
 
 fuzz-deps:
@@ -151,10 +151,11 @@ fuzz-replay: $(REPLAY)
 		$(B)/replay/$$t $$files >$(B)/replay/$$t.log 2>&1 || { cat $(B)/replay/$$t.log; exit 1; }; \
 		echo "  $$t: $$(echo "$$files" | wc -l) inputs replayed"; done
 
-# Measures, never asserts: ours and the bare engine side by side in one run.
-ROUNDS ?= 40
+# Measures, never asserts: ours and the bare engine side by side in one run. ROUNDS of each kind; SECONDS (10) of load for
+# each side at each concurrency.
+ROUNDS ?= 15
 bench: all $(BENCH)
-	$(Q)src/ops/bench.sh $(ROUNDS)
+	$(Q)src/ops/bench.sh $(ROUNDS) $(or $(SECONDS),10)
 
 layers:
 	$(Q)src/ops/layers.sh
@@ -196,4 +197,4 @@ clean:
 	rm -rf build
 
 -include $(OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(SUPPORT:.o=.d) $(UNIT:.o=.d) $(SYSTEM:.o=.d) \
-         $(FUZZ:%=$(B)/obj/tests/fuzz/fuzz_%.d) $(BENCH:$(B)/bench/%=$(B)/obj/tests/bench/%.d) $(SERIES:.o=.d)
+         $(FUZZ:%=$(B)/obj/tests/fuzz/fuzz_%.d) $(BENCH:$(B)/bench/%=$(B)/obj/tests/bench/%.d) $(BENCH_OBJ:.o=.d)

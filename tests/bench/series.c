@@ -33,18 +33,43 @@ static double ratio(struct series *s, struct series *base)
 	return of > 0 ? series_at(s, 0.5) / of : 1.0;
 }
 
-void series_print(struct series *all, size_t count)
+static double mb_per_second(struct series *s)
 {
-	printf("%-44s %9s %9s %9s %7s\n", "milliseconds", "p50", "p95", "p99", "ratio");
-	for (size_t i = 0; i < count; i++)
-		printf("%-44s %9.1f %9.1f %9.1f %7.2f\n", all[i].name, series_at(&all[i], 0.5),
-		       series_at(&all[i], 0.95), series_at(&all[i], 0.99), ratio(&all[i], all));
-	printf("{\"unit\": \"ms\", \"rounds\": %zu, \"rows\": [", all[0].count);
-	for (size_t i = 0; i < count; i++)
-		printf("%s{\"name\": \"%s\", \"p50\": %.1f, \"p95\": %.1f, \"p99\": %.1f, "
-		       "\"ratio\": %.3f}",
-		       i ? ", " : "", all[i].name, series_at(&all[i], 0.5),
-		       series_at(&all[i], 0.95), series_at(&all[i], 0.99), ratio(&all[i], all));
+	double median = series_at(s, 0.5);
+
+	return median > 0 ? s->mb * 1000.0 / median : 0;
+}
+
+static void print_table(const char *title, struct series *all, size_t count)
+{
+	printf("\n%-46s %5s %9s %9s %9s %7s%s\n", title, "n", "p50 ms", "p95 ms", "p99 ms", "ratio",
+	       all[0].mb > 0 ? "    MB/s" : "");
+	for (size_t i = 0; i < count; i++) {
+		struct series *s = &all[i];
+
+		printf("%-46s %5zu %9.1f %9.1f %9.1f %7.3f", s->name, s->count, series_at(s, 0.5),
+		       series_at(s, 0.95), series_at(s, 0.99), ratio(s, all));
+		if (s->mb > 0)
+			printf(" %7.0f", mb_per_second(s));
+		puts("");
+	}
+}
+
+void series_print(const char *title, struct series *all, size_t count)
+{
+	print_table(title, all, count);
+	printf("{\"title\": \"%s\", \"unit\": \"ms\", \"rows\": [", title);
+	for (size_t i = 0; i < count; i++) {
+		struct series *s = &all[i];
+
+		printf("%s{\"name\": \"%s\", \"n\": %zu, \"p50\": %.2f, \"p95\": %.2f, "
+		       "\"p99\": %.2f, \"ratio\": %.4f",
+		       i ? ", " : "", s->name, s->count, series_at(s, 0.5), series_at(s, 0.95),
+		       series_at(s, 0.99), ratio(s, all));
+		if (s->mb > 0)
+			printf(", \"mb_per_second\": %.1f", mb_per_second(s));
+		printf("}");
+	}
 	puts("]}");
 	fflush(stdout);
 }

@@ -10,10 +10,12 @@ struct series {
 	const char *name;
 	double ms[ROUNDS_MAX];
 	size_t count;
+	double mb; /* what one round moves, in 10^6 bytes; 0: nothing to speak of */
 };
 
 void series_add(struct series *s, int64_t us);
 /* The value that `share` (0 to 1) of the rounds did not pass; 0 without rounds. Sorts. */
 double series_at(struct series *s, double share);
-/* A table, and a line of JSON below it. Ratios are those of the medians to the first series'. */
-void series_print(struct series *all, size_t count);
+/* A table with a title, and a line of JSON below it. Ratios are those of the medians to the first
+ * series'; MB/s that of the median. */
+void series_print(const char *title, struct series *all, size_t count);

@@ -7,13 +7,15 @@
  * The plain nginx does it by a PUT of ngx_http_dav_module: the body goes through the code that
  * takes in every body, into a temporary file, which is renamed; the answer comes after that. Once
  * as nginx comes, and once with the buffer that nginx/ sets, which is part of what is measured.
+ * Then downloads of such a file from both.
  *
- * upload URL_OF_FILES URL_OF_PUT FOLDER_OF_PUT ROUNDS (below the last two: default/, buffer/)
+ * transfer URL_OF_FILES URL_OF_PUT FOLDER_OF_PUT ROUNDS (below the last two: default/, buffer/)
  */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/strbuf.h"
+#include "bench/client.h"
 #include "bench/series.h"
 #include "wire/json.h"
 #include "wire/sha256.h"
@@ -29,23 +31,10 @@
 #include <unistd.h>
 
 #define FILE_BYTES 100000000
-#define CALL_MS 120000
-#define UPLOAD_ROUNDS_MAX 10	  /* a few seconds each on a slow disk */
-#define CLIENT_BYTES (512L << 10) /* the client shall cost both sides as little as it can */
+#define TRANSFER_ROUNDS_MAX 10 /* a few seconds each on a slow disk */
 #define BOUNDARY "----belljar-bench-0bda4ad1f2"
 
-struct call {
-	const char *method, *url, *type;
-	const struct strbuf *body; /* NULL: none */
-};
-
 extern char **environ;
-
-NORETURN static void fail(const char *what, const char *detail)
-{
-	fprintf(stderr, "upload: %s: %.300s\n", what, detail);
-	exit(1);
-}
 
 /* A form with one file of random bytes: what no file system and no proxy makes smaller. */
 static void make_body(struct strbuf *body, char *sum)
@@ -62,53 +51,13 @@ static void make_body(struct strbuf *body, char *sum)
 		/* Up to 256 bytes come whole, more may be cut short by a signal. */
 		for (size_t at = 0; at < len; at += 250)
 			if (getrandom(piece + at, MIN(len - at, 250), 0) < 0)
-				fail("random bytes", "there are none");
+				bench_fail("random bytes", "there are none");
 		sha256_add(&hash, piece, len);
 		strbuf_add(body, piece, len);
 		left -= len;
 	}
 	strbuf_addstr(body, "\r\n--" BOUNDARY "--\r\n");
 	sha256_hex(&hash, sum);
-}
-
-static size_t keep(char *data, size_t size, size_t count, void *arg)
-{
-	strbuf_add(arg, data, size * count);
-	return size * count;
-}
-
-static void set_options(CURL *c, const struct call *call, struct strbuf *out)
-{
-	curl_easy_setopt(c, CURLOPT_URL, call->url);
-	curl_easy_setopt(c, CURLOPT_PROXY, "");
-	curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)CALL_MS);
-	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep);
-	curl_easy_setopt(c, CURLOPT_WRITEDATA, out);
-	if (call->body) {
-		curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, CLIENT_BYTES);
-		curl_easy_setopt(c, CURLOPT_POSTFIELDS, call->body->buf);
-		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body->len);
-	}
-	curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, call->method);
-}
-
-static long call(const struct call *call, struct strbuf *out)
-{
-	CURL *c = curl_easy_init();
-	struct curl_slist *head = curl_slist_append(NULL, "Expect:");
-	long status = 0;
-
-	if (call->type)
-		head = curl_slist_append(head, call->type);
-	set_options(c, call, out);
-	curl_easy_setopt(c, CURLOPT_HTTPHEADER, head);
-	CURLcode rc = curl_easy_perform(c);
-	if (rc != CURLE_OK)
-		fail(call->url, curl_easy_strerror(rc));
-	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
-	curl_slist_free_all(head);
-	curl_easy_cleanup(c);
-	return status;
 }
 
 static const char *text_of(struct json_object *answer, const char *name)
@@ -128,24 +77,41 @@ static void check_answer(const struct strbuf *text, long status, const char *sum
 
 	if (status != 201 || strcmp(text_of(answer, "sha256"), sum) != 0 ||
 	    !num_int(text_of(answer, "size_bytes"), 0, INT64_MAX, &size) || size != FILE_BYTES)
-		fail("no upload", text->buf);
+		bench_fail("no upload", text->buf);
 	snprintf(out_url, max, "%s/%s", url, text_of(answer, "file_id"));
+}
+
+/* One upload; its URL for GET and DELETE. */
+static void store(const char *url, const struct strbuf *body, const char *sum, struct series *s,
+		  char *out_url, size_t max)
+{
+	AUTO(strbuf) answer = STRBUF(1 << 20);
+	struct client_call post = { .method = "POST",
+				    .url = url,
+				    .header =
+					    "Content-Type: multipart/form-data; boundary=" BOUNDARY,
+				    .body = body };
+	int64_t start = clock_us();
+	long status = client_must(&post, &answer);
+
+	series_add(s, clock_us() - start);
+	check_answer(&answer, status, sum, out_url, max, url);
+}
+
+static void drop(const char *url)
+{
+	AUTO(strbuf) nothing = STRBUF(1 << 20);
+
+	if (client_must(&(struct client_call){ .method = "DELETE", .url = url }, &nothing) != 204)
+		bench_fail("DELETE", nothing.buf);
 }
 
 static void ours(const char *url, const struct strbuf *body, const char *sum, struct series *s)
 {
-	AUTO(strbuf) answer = STRBUF(1 << 20);
-	AUTO(strbuf) nothing = STRBUF(1 << 20);
 	char stored[1024];
-	const struct call post = { "POST", url,
-				   "Content-Type: multipart/form-data; boundary=" BOUNDARY, body };
-	int64_t start = clock_us();
-	long status = call(&post, &answer);
 
-	series_add(s, clock_us() - start);
-	check_answer(&answer, status, sum, stored, sizeof(stored), url);
-	if (call(&(struct call){ "DELETE", stored, NULL, NULL }, &nothing) != 204)
-		fail("DELETE", nothing.buf);
+	store(url, body, sum, s, stored, sizeof(stored));
+	drop(stored);
 }
 
 static void copy(const char *from, const char *to)
@@ -156,7 +122,7 @@ static void copy(const char *from, const char *to)
 
 	if (posix_spawnp(&pid, "cp", NULL, NULL, argv, environ) != 0 ||
 	    waitpid(pid, &status, 0) != pid || status != 0)
-		fail("cp", from);
+		bench_fail("cp", from);
 }
 
 static void want_size(const char *path, size_t size)
@@ -164,7 +130,7 @@ static void want_size(const char *path, size_t size)
 	struct stat st;
 
 	if (stat(path, &st) < 0 || (size_t)st.st_size != size)
-		fail("not the whole body", path);
+		bench_fail("not the whole body", path);
 }
 
 /* One way of the plain nginx to take a body: its times, whole and in two. */
@@ -173,19 +139,27 @@ struct floor {
 	struct series whole, put, cp;
 };
 
-static void plain(struct floor *f, char **argv, const struct strbuf *body)
+static void put(const char *url, const struct strbuf *body)
 {
 	AUTO(strbuf) answer = STRBUF(1 << 20);
+	struct client_call call = { .method = "PUT",
+				    .url = url,
+				    .header = "Content-Type: application/octet-stream",
+				    .body = body };
+
+	if (client_must(&call, &answer) != 201)
+		bench_fail(url, answer.buf);
+}
+
+static void plain(struct floor *f, char **argv, const struct strbuf *body)
+{
 	AUTO_FREE char *url = xasprintf("%s/%s/body", argv[2], f->name);
 	AUTO_FREE char *file = xasprintf("%s/%s/body", argv[3], f->name);
 	AUTO_FREE char *second = xasprintf("%s.copy", file);
-	const struct call request = { "PUT", url, "Content-Type: application/octet-stream", body };
 	int64_t start = clock_us(), between;
-	long status = call(&request, &answer);
 
+	put(url, body);
 	between = clock_us();
-	if (status != 201)
-		fail(url, answer.buf);
 	copy(file, second);
 	int64_t end = clock_us();
 
@@ -195,15 +169,15 @@ static void plain(struct floor *f, char **argv, const struct strbuf *body)
 	want_size(file, body->len);
 	want_size(second, body->len);
 	if (unlink(file) < 0 || unlink(second) < 0)
-		fail("cannot remove", file);
+		bench_fail("cannot remove", file);
 }
 
-static void print(struct floor *fresh, struct floor *same, struct series *upload)
+static void print_uploads(struct floor *fresh, struct floor *same, struct series *upload)
 {
 	static struct series all[5];
 
-	fresh->whole.name = "plain nginx, 100 MB into a file, then cp";
-	upload->name = "belljar, upload of 100 MB";
+	fresh->whole.name = "plain nginx, into a file, then cp";
+	upload->name = "belljar, upload";
 	same->whole.name = "plain nginx with our buffer, then cp";
 	same->put.name = "of it: nginx";
 	same->cp.name = "of it: cp";
@@ -212,34 +186,99 @@ static void print(struct floor *fresh, struct floor *same, struct series *upload
 	all[2] = same->whole;
 	all[3] = same->put;
 	all[4] = same->cp;
-	series_print(all, ARRAY_SIZE(all));
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		all[i].mb = FILE_BYTES / 1e6;
+	series_print("upload of 100 MB", all, ARRAY_SIZE(all));
+}
+
+static void uploads(char **argv, int64_t rounds, const struct strbuf *body, const char *sum)
+{
+	static struct floor fresh = { .name = "default" }, same = { .name = "buffer" };
+	static struct series upload;
+
+	for (int64_t i = 0; i <= rounds; i++) {
+		plain(&fresh, argv, body);
+		ours(argv[1], body, sum, &upload);
+		plain(&same, argv, body);
+		if (i == 0) /* the first of each fills caches */
+			fresh.whole.count = upload.count = same.whole.count = same.put.count =
+				same.cp.count = 0;
+	}
+	print_uploads(&fresh, &same, &upload);
+}
+
+static void get(const char *url, int64_t size, struct series *s)
+{
+	AUTO(strbuf) nothing = STRBUF(1 << 20);
+	struct client_call call = { .method = "GET", .url = url, .discard = true };
+	int64_t start = clock_us();
+	long status = client_must(&call, &nothing);
+
+	series_add(s, clock_us() - start);
+	if (status != 200 || call.received != size)
+		bench_fail("not the whole file", url);
+}
+
+/* Once, outside of the times: it is the very file. */
+static void check_stored(const char *url, const char *sum)
+{
+	AUTO(strbuf) content = STRBUF(FILE_BYTES + 1024);
+	struct client_call call = { .method = "GET", .url = url };
+	struct sha256 hash;
+	char got[SHA256_HEX];
+
+	sha256_init(&hash);
+	if (client_must(&call, &content) != 200)
+		bench_fail("no download", content.buf);
+	sha256_add(&hash, content.buf, content.len);
+	sha256_hex(&hash, got);
+	if (strcmp(got, sum) != 0)
+		bench_fail("another file than was stored", url);
+}
+
+/* The plain nginx gives back the form as it came: its size is the file's but for some bytes. */
+static void downloads(char **argv, int64_t rounds, const struct strbuf *body, const char *sum)
+{
+	static struct series all[] = {
+		{ .name = "plain nginx, of a file", .mb = FILE_BYTES / 1e6 },
+		{ .name = "belljar, download", .mb = FILE_BYTES / 1e6 },
+	};
+	static struct series ignored;
+	AUTO_FREE char *url = xasprintf("%s/default/body", argv[2]);
+	AUTO_FREE char *file = xasprintf("%s/default/body", argv[3]);
+	char stored[1024];
+
+	store(argv[1], body, sum, &ignored, stored, sizeof(stored));
+	check_stored(stored, sum);
+	put(url, body);
+	for (int64_t i = 0; i <= rounds; i++) {
+		get(url, (int64_t)body->len, &all[0]);
+		get(stored, FILE_BYTES, &all[1]);
+		if (i == 0)
+			all[0].count = all[1].count = 0;
+	}
+	drop(stored);
+	if (unlink(file) < 0)
+		bench_fail("cannot remove", file);
+	series_print("download of 100 MB", all, ARRAY_SIZE(all));
 }
 
 int main(int argc, char **argv)
 {
-	static struct floor fresh = { .name = "default" }, same = { .name = "buffer" };
-	static struct series upload;
 	AUTO(strbuf) body = STRBUF(FILE_BYTES + 1024);
 	char sum[SHA256_HEX];
 	int64_t rounds;
 
 	if (argc != 5 || !num_int(argv[4], 1, ROUNDS_MAX, &rounds)) {
 		fprintf(stderr,
-			"usage: upload URL_OF_FILES URL_OF_PUT FOLDER_OF_PUT ROUNDS(1 to %d)\n",
+			"usage: transfer URL_OF_FILES URL_OF_PUT FOLDER_OF_PUT ROUNDS(1 to %d)\n",
 			ROUNDS_MAX);
 		return 64;
 	}
-	rounds = MIN(rounds, UPLOAD_ROUNDS_MAX);
+	rounds = MIN(rounds, TRANSFER_ROUNDS_MAX);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	make_body(&body, sum);
-	for (int64_t i = 0; i <= rounds; i++) {
-		plain(&fresh, argv, &body);
-		ours(argv[1], &body, sum, &upload);
-		plain(&same, argv, &body);
-		if (i == 0) /* the first of each fills caches */
-			fresh.whole.count = upload.count = same.whole.count = same.put.count =
-				same.cp.count = 0;
-	}
-	print(&fresh, &same, &upload);
+	uploads(argv, rounds, &body, sum);
+	downloads(argv, rounds, &body, sum);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * can end gets its status and, where a number hides the reason, a sentence.
  */
 #include "api/execute.h"
+#include "api/files.h"
 #include "api/members.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -23,8 +24,6 @@ static const char marker[] = "\n...[truncated]";
  */
 #define FIXED_BYTES ((size_t)LIMIT_SKIPPED * (6 * LIMIT_PATH_BYTES + 64) + 16384)
 #define IGNORED_NAME_BYTES 64
-/* One file: its path escaped, id, hash, type, numbers and names of members. */
-#define FILE_BYTES (2 * LIMIT_PATH_BYTES + LIMIT_MIME_TYPE_BYTES + 512)
 
 /* The time limit ended the program: the guest says so, or the guest fell silent until then. */
 static bool timed_out(const struct execute *ex)
@@ -268,7 +267,7 @@ static void add_ignored(const struct execute *ex, struct strbuf *body)
 static size_t answer_bytes(const struct execute *ex)
 {
 	return 6 * (ex->result.out.len + ex->result.err.len + 2 * (MARKER_BYTES + 3)) +
-	       ex->output.count * FILE_BYTES + FIXED_BYTES;
+	       ex->output.count * FILES_ROW_BYTES + FIXED_BYTES;
 }
 
 int execute_answer(struct execute *ex, struct response *res, struct err *err)

@@ -6,6 +6,7 @@
  */
 #include "api/api.h"
 #include "api/execute.h"
+#include "api/files.h"
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -240,10 +241,7 @@ static int make_place(struct execute *ex, const char *name, struct execute_part 
 
 static int begin_file(struct form *f, const char *name, struct err *err)
 {
-	const struct blob_rules rules = { .max_bytes = conf->max_file_mb << 20,
-					  .max_name = "MAX_FILE_SIZE_MB",
-					  .allow = conf->upload_allow,
-					  .deny = conf->upload_deny };
+	const struct blob_rules rules = files_rules();
 
 	if (make_place(f->ex, name, &f->part, err))
 		return -1;

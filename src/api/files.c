@@ -9,6 +9,7 @@
 #include "api/members.h"
 #include "api/page.h"
 #include "base/err.h"
+#include "conf.h"
 #include "limits.h"
 #include "store/blob.h"
 #include "store/blob_list.h"
@@ -24,6 +25,17 @@ static const char *const harmless_types[] = {
 	"image/png",  "image/jpeg", "image/gif",	"image/webp",
 	"text/plain", "text/csv",   "application/json", "application/pdf",
 };
+
+struct blob_rules files_rules(void)
+{
+	return (struct blob_rules){
+		.max_bytes = conf->max_file_mb << 20,
+		.max_name = "MAX_FILE_SIZE_MB",
+		.allow = conf->upload_allow,
+		.deny = conf->upload_deny,
+		.ttl_ms = conf->file_ttl_s * 1000,
+	};
+}
 
 void files_add(struct strbuf *out, const struct blob *b)
 {
@@ -73,15 +85,12 @@ static int load_page(struct blob_list *list, const struct query *q, struct route
 	return -1;
 }
 
-/* One row of a list: its name escaped, id, hash, type, numbers and names of members. */
-#define FILE_BYTES (2 * LIMIT_PATH_BYTES + LIMIT_MIME_TYPE_BYTES + 512)
-
 static int list_json(const struct blob_list *list, struct response *res, struct err *err)
 {
 	struct strbuf *body = &res->body;
 
 	strbuf_clear(body);
-	strbuf_init(body, 2 * BLOB_CURSOR_BYTES + list->count * FILE_BYTES);
+	strbuf_init(body, 2 * BLOB_CURSOR_BYTES + list->count * FILES_ROW_BYTES);
 	strbuf_addch(body, '{');
 	member_open(body, "files", '[');
 	for (size_t i = 0; i < list->count; i++) {

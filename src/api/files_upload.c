@@ -62,13 +62,7 @@ static int refuse_part(struct upload *u, const char *type, const char *name, con
 
 static int begin_file(struct upload *u, const char *filename, struct err *err)
 {
-	const struct blob_rules rules = {
-		.max_bytes = conf->max_file_mb << 20,
-		.max_name = "MAX_FILE_SIZE_MB",
-		.allow = conf->upload_allow,
-		.deny = conf->upload_deny,
-		.ttl_ms = conf->file_ttl_s * 1000,
-	};
+	const struct blob_rules rules = files_rules();
 
 	if (u->count == LIMIT_FILES)
 		return err_set(err, ERR_TOO_LARGE, "The request has more than %d files.",

@@ -83,7 +83,7 @@ START_TEST(claims_while_writing)
 	AUTO(blob_write) w = BLOB_WRITE_INIT;
 	struct usage total, tenant;
 
-	store.limits = (struct store_limits){ .tenant_bytes = LIMIT_CLAIM_FIRST };
+	store.limits = (struct store_limits){ .tenant_bytes = 4 * LIMIT_CLAIM_BYTES };
 	ck_assert_int_eq(blob_write_open(&w, &store, "t", "a", &wide, &err), 0);
 	ck_assert_int_eq(blob_write_add(&w, "x", 1, &err), 0);
 	/* The first byte has taken a whole step, so another writer finds no room until this one is
@@ -91,6 +91,7 @@ START_TEST(claims_while_writing)
 	ck_assert_int_eq(quota_read(&store, "t", &total, &tenant, &err), 0);
 	ck_assert_int_eq(tenant.bytes, LIMIT_CLAIM_FIRST);
 	check_counters();
+	store.limits.tenant_bytes = LIMIT_CLAIM_FIRST;
 	ck_assert_int_eq(put("b", "y", 1, &store_rules, NULL), -1);
 	ck_assert_int_eq(err.code, ERR_STORE_FULL);
 	ck_assert_int_eq(blob_write_commit(&w, NULL, &err), 0);
